@@ -1,0 +1,48 @@
+# All that a person or CI runs. Plain cargo works as well once `make setup` has been run.
+
+# Setup has read LIBTORCH by then and written it to .cargo/local.toml. One spelling for all calls:
+# another one would rebuild the bindings.
+CARGO := env -u LIBTORCH cargo
+BIN := $(or $(CARGO_TARGET_DIR),target)/release
+
+.PHONY: help setup setup-python build demo test check fmt lint doc clean-cache
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: ## get libtorch, once
+	@scripts/setup.sh
+
+setup-python: ## get what the Python host (and the cuda feature) needs, once
+	@scripts/setup.sh --python
+
+build: setup ## build everything, optimised
+	$(CARGO) build --release --workspace
+
+demo: build ## measure a small plate cold and warm, print the table, draw it
+	$(BIN)/pcb-run configs/smoke.toml --force --output results/demo.json
+	$(BIN)/pcb-report results/demo.json --svg results/demo.svg
+	@echo
+	@echo "result: $(CURDIR)/results/demo.json"
+	@echo "plot:   $(CURDIR)/results/demo.svg"
+
+test: setup ## run all tests
+	$(CARGO) build --workspace # tests of the controller start the workers beside it
+	$(CARGO) test --workspace
+
+check: setup ## format, lints and documentation, as CI wants them
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+lint: setup ## clippy
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+doc: setup ## build the documentation
+	$(CARGO) doc --workspace --no-deps --document-private-items
+
+clean-cache: ## remove all that setup made, and the compiled crates
+	@scripts/setup.sh --clean

@@ -1,0 +1,111 @@
+//! Judges result files; see `pcb-compare --help`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use pcb::cli::compare::{Args, Format};
+use pcb::cli::exit;
+use pcb::compare::{self, Comparison, Inputs, text};
+use pcb::results::view;
+
+/// Width of a terminal that does not tell its own.
+const USUAL_WIDTH: usize = 100;
+
+/// What ended the program, and its exit code.
+struct Failure(u8, anyhow::Error);
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure(code, error)) => {
+            eprintln!("pcb-compare: {error}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<u8, Failure> {
+    let Some(base) = args.base.as_deref() else {
+        return about_itself(args).map(|()| exit::OK).map_err(error);
+    };
+    let comparison = compared(args, base)?;
+    write(args, &render(args, &comparison).map_err(error)?).map_err(error)?;
+    if comparison.rows.is_empty() {
+        let hint = if args.filter.is_some() { "no case of either side matches --filter" } else { "neither side has a case" };
+        eprintln!("pcb-compare: nothing to compare: {hint}");
+    }
+    Ok(args.exit_code(&comparison))
+}
+
+fn compared(args: &Args, base: &Path) -> Result<Comparison, Failure> {
+    let name = |path: &Path| path.display().to_string();
+    let (base_name, base_file) = (name(base), view::read(base).map_err(error)?);
+    let new = args.new.as_deref().map(|new| Ok((name(new), view::read(new)?))).transpose();
+    let new = new.map_err(|e: pcb::results::ReadError| error(e))?;
+    let inputs = match &new {
+        Some((new_name, new_file)) => Inputs::files((&base_name, &base_file), (new_name, new_file)),
+        None => Inputs::builds((&base_name, &base_file)),
+    };
+    let inputs = inputs.map_err(usage)?;
+    compare::compare(&inputs, &args.settings()).map_err(usage)
+}
+
+fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {
+    let terminal = args.output.is_none() && io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = terminal.then(|| columns.unwrap_or(USUAL_WIDTH));
+    Ok(match args.format {
+        Format::Text => text::render(comparison, text::Style { color: args.color.applies(terminal), width, all: args.all }),
+        Format::Markdown => compare::markdown::render(comparison, args.all),
+        Format::Json => compare::json::render(comparison)?,
+    })
+}
+
+/// Writes to stdout, or to the file asked for, which appears complete or not at all.
+fn write(args: &Args, text: &str) -> anyhow::Result<()> {
+    let Some(path) = args.output.as_deref() else { return to_stdout(text.as_bytes()) };
+    let refused = |problem: &dyn std::fmt::Display| anyhow::anyhow!("{}: {problem}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".pcb-").tempfile_in(folder).map_err(|e| refused(&e))?;
+    file.write_all(text.as_bytes()).map_err(|e| refused(&e))?;
+    // A temporary file is private; this one is meant to be read.
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(readable).map_err(|e| refused(&e))?;
+    let kept = if args.force { file.persist(path) } else { file.persist_noclobber(path) };
+    match kept {
+        Ok(_) => Ok(()),
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(refused(&"exists; overwrite it with --force")),
+        Err(e) => Err(refused(&e.error)),
+    }
+}
+
+/// A reader that has seen enough, such as `head`, is no error.
+fn to_stdout(text: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// The completion script or the man page.
+fn about_itself(args: &Args) -> anyhow::Result<()> {
+    let mut command = Args::command();
+    let mut out = Vec::new();
+    match args.completions {
+        Some(shell) => clap_complete::generate(shell, &mut command, "pcb-compare", &mut out),
+        None => clap_mangen::Man::new(command).render(&mut out)?,
+    }
+    to_stdout(&out)
+}
+
+fn error(error: impl Into<anyhow::Error>) -> Failure {
+    Failure(exit::ERROR, error.into())
+}
+
+fn usage(error: impl Into<anyhow::Error>) -> Failure {
+    Failure(exit::USAGE, error.into())
+}

@@ -1,0 +1,207 @@
+//! Command line of `pcb-compare`, and what its verdicts mean for the exit code.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Parser, ValueEnum};
+use clap_complete::Shell;
+use regex::Regex;
+
+use super::exit;
+use crate::compare::{Comparison, DEFAULT_ALPHA, Key, METRICS, Metric, Settings, VERDICTS, Verdict};
+
+/// Compares two result files of pcb-run, or the two builds measured in one.
+///
+/// Each run counts as one value. Runs are compared on logs (Welch's t test; paired by block if one file holds both
+/// builds), p-values are adjusted by Holm over the cases of a track, and each case gets one verdict. A ratio above 1
+/// means that NEW is slower, whatever the metric.
+#[derive(Debug, Parser)]
+#[command(name = "pcb-compare", version, after_help = AFTER_HELP, max_term_width = 120)]
+pub struct Args {
+    /// Result file of the base; alone: a file with two builds, the first of which is the base
+    #[arg(value_name = "BASE", required_unless_present_any = ["completions", "man"])]
+    pub base: Option<PathBuf>,
+    /// Result file that is judged
+    #[arg(value_name = "NEW")]
+    pub new: Option<PathBuf>,
+    /// What to compare [default: the primary metric of each track and state]
+    #[arg(long, value_name = "METRIC", value_parser = metric())]
+    pub metric: Option<Metric>,
+    /// Least effect that counts, as 3% or 0.03
+    #[arg(long, value_name = "SHARE", value_parser = margin, default_value = "3%")]
+    pub margin: f64,
+    /// Level of the tests; intervals have level 1 - ALPHA
+    #[arg(long, value_name = "ALPHA", value_parser = alpha, default_value_t = DEFAULT_ALPHA)]
+    pub alpha: f64,
+    /// Parts of the case id to leave out of the match: track, dataset, format, layout, pattern, crop, tier, host, state
+    #[arg(long, value_name = "KEY[,KEY]", value_delimiter = ',')]
+    pub across: Vec<Key>,
+    /// Only cases whose id matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub filter: Option<Regex>,
+    /// Form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+    /// Show unchanged cases too (JSON always has them)
+    #[arg(long)]
+    pub all: bool,
+    /// Verdicts that make the exit code 3 (a change) or 5 (no answer)
+    #[arg(long, value_name = "VERDICT[,VERDICT]", value_delimiter = ',', value_parser = verdict(), hide_possible_values = true,
+        default_values = ["regressed", "missing", "not-comparable"])]
+    pub fail_on: Vec<Verdict>,
+    /// No verdict makes the exit code other than 0
+    #[arg(long)]
+    pub no_fail: bool,
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file of --output
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Colour verdicts
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Print a completion script for a shell
+    #[arg(long, value_name = "SHELL", hide = true)]
+    pub completions: Option<Shell>,
+    /// Print the man page
+    #[arg(long, hide = true)]
+    pub man: bool,
+}
+
+/// Form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Columns for a terminal
+    Text,
+    /// GitHub Markdown
+    Markdown,
+    /// One document with every row
+    Json,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal that is not dumb, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+const AFTER_HELP: &str = "\
+Verdicts, the first that holds:
+  not-comparable       the sides did not measure the same thing, or not well enough
+  regressed, improved  the interval lies beyond the margin, and adjusted p < ALPHA
+  unchanged            the interval of level 1 - 2 ALPHA lies within the margin
+  slower-below-margin, faster-below-margin
+                       adjusted p < ALPHA, but the interval reaches into the margin
+  inconclusive         none of these; the note says how many repeats would decide
+  missing              one side did not measure it
+
+Exit codes:
+  0  no verdict that --fail-on names
+  1  error: a file cannot be read or written
+  2  wrong command line, or cases that match several others
+  3  a change named by --fail-on: regressed by default
+  4  nothing to compare
+  5  no answer, named by --fail-on: missing, not-comparable by default; 3 wins over 5
+
+Examples:
+  pcb-compare last-week.json today.json
+  pcb-compare ab.json --metric p95 --margin 5% --filter '/warm$' --format markdown";
+
+fn metric() -> impl TypedValueParser<Value = Metric> {
+    let names = METRICS.iter().map(|row| PossibleValue::new(row.name).help(row.about));
+    PossibleValuesParser::new(names).try_map(|name| {
+        METRICS.iter().find(|row| row.name == name).map(|row| row.metric).ok_or_else(|| format!("no metric {name}"))
+    })
+}
+
+fn verdict() -> impl TypedValueParser<Value = Verdict> {
+    let words = VERDICTS.iter().map(|row| PossibleValue::new(row.word).help(row.about));
+    PossibleValuesParser::new(words).try_map(|word| {
+        VERDICTS.iter().find(|row| row.word == word).map(|row| row.verdict).ok_or_else(|| format!("no verdict {word}"))
+    })
+}
+
+/// `3%` or `0.03`. A plain number of 1 or more is refused: `3` could be meant either way.
+fn margin(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
+    let share = number.parse::<f64>().map_err(|e| e.to_string())? * unit;
+    match share {
+        _ if unit == 1.0 && share >= 1.0 => Err(format!("is it {text}% or {text} times? write {text}%")),
+        _ if (0.0..=10.0).contains(&share) => Ok(share),
+        _ => Err("expected 0% to 1000%".to_owned()),
+    }
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    let alpha: f64 = text.parse().map_err(|e: std::num::ParseFloatError| e.to_string())?;
+    if alpha > 0.0 && alpha < 0.5 { Ok(alpha) } else { Err("expected a number above 0 and under 0.5".to_owned()) }
+}
+
+impl Args {
+    /// How to compare.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            metric: self.metric,
+            margin: self.margin,
+            alpha: self.alpha,
+            across: self.across.clone(),
+            filter: self.filter.clone(),
+        }
+    }
+
+    /// The exit code that a comparison deserves.
+    pub fn exit_code(&self, comparison: &Comparison) -> u8 {
+        if comparison.rows.is_empty() {
+            return exit::NOTHING;
+        }
+        let fails = |verdict: &Verdict| !self.no_fail && self.fail_on.contains(verdict);
+        let failed: Vec<Verdict> = comparison.counts().into_iter().map(|(verdict, _)| verdict).filter(fails).collect();
+        match failed.iter().any(|verdict| verdict.is_decided()) {
+            true => exit::REGRESSION,
+            false if failed.is_empty() => exit::OK,
+            false => exit::INCOMPLETE,
+        }
+    }
+}
+
+impl Color {
+    /// Whether to colour what goes to a terminal, or to anything else.
+    pub fn applies(self, terminal: bool) -> bool {
+        let set = |name, plain: fn(&OsString) -> bool| std::env::var_os(name).as_ref().is_some_and(plain);
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => terminal && !set("NO_COLOR", |value| !value.is_empty()) && !set("TERM", |value| value == "dumb"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn margins_are_shares_or_percentages() {
+        assert_eq!(margin("0.05"), Ok(0.05));
+        assert!((margin("5%").expect("a margin") - 0.05).abs() < 1e-12);
+        assert!((margin("5 %").expect("a margin") - 0.05).abs() < 1e-12);
+        assert_eq!(margin("3").expect_err("ambiguous"), "is it 3% or 3 times? write 3%");
+        for text in ["-1%", "", "%", "nan", "2000%"] {
+            assert!(margin(text).is_err(), "{text}");
+        }
+        assert!(alpha("0").is_err() && alpha("0.5").is_err() && alpha("nan").is_err() && alpha("0.01").is_ok());
+    }
+}

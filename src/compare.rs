@@ -1,0 +1,128 @@
+//! Judges runs against runs: two result files, or two builds measured in one plan. Pure: views in, [`Comparison`] out.
+//!
+//! Cases are matched on their ids without `state` ([`pairs`]), checked for whether they measured the same thing
+//! ([`comparable`]), reduced to one number a run ([`Metric`]), compared on logs, and judged ([`Verdict`]).
+
+mod comparable;
+mod differences;
+mod inputs;
+mod judge;
+pub mod json;
+pub mod markdown;
+mod metric;
+mod pairs;
+mod rows;
+pub mod text;
+mod verdict;
+mod words;
+
+pub use differences::Difference;
+pub use inputs::{Inputs, InputsError, Source};
+pub use metric::{METRICS, Metric, MetricRow};
+pub use pairs::{Ambiguous, Key};
+pub use rows::{Change, Row, Side};
+pub use verdict::{VERDICTS, Verdict};
+
+use pcb_protocol::State;
+use regex::Regex;
+
+/// Least effect that counts, if nothing else is asked for: 3 %.
+pub const DEFAULT_MARGIN: f64 = 0.03;
+
+/// Level of the tests, if nothing else is asked for.
+pub const DEFAULT_ALPHA: f64 = 0.05;
+
+/// How to compare.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The metric of every case; `None`: the primary one of its track and state.
+    pub metric: Option<Metric>,
+    /// Least effect that counts, as a share: a ratio above 1 + margin, or below 1 / (1 + margin).
+    pub margin: f64,
+    /// Level of the tests. Intervals have level 1 − alpha, those for equivalence 1 − 2·alpha.
+    pub alpha: f64,
+    /// Keys left out of the match, beside `state`.
+    pub across: Vec<Key>,
+    /// Only cases whose id this finds.
+    pub filter: Option<Regex>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { metric: None, margin: DEFAULT_MARGIN, alpha: DEFAULT_ALPHA, across: Vec::new(), filter: None }
+    }
+}
+
+/// What came out.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Comparison {
+    /// The older or reference side.
+    pub base: Source,
+    /// The side that is judged.
+    pub new: Source,
+    /// Whether runs were paired by block.
+    pub paired: bool,
+    /// The metric asked for; null: the primary one of each track and state.
+    pub metric: Option<Metric>,
+    /// Least effect that counts, as a share.
+    pub margin: f64,
+    /// Level of the tests.
+    pub alpha: f64,
+    /// Keys left out of the match, beside `state`.
+    pub across: Vec<Key>,
+    /// What differs between the two sides' machines, programs and plans.
+    pub differences: Vec<Difference>,
+    /// Cases that neither side supports, which therefore have no row.
+    pub unsupported: usize,
+    /// One row for each case; the worst first.
+    pub rows: Vec<Row>,
+}
+
+/// Nothing can be compared as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Several cases match.
+    #[error(transparent)]
+    Ambiguous(#[from] Ambiguous),
+    /// States are compared without saying by what.
+    #[error("--across state compares cold with warm, whose primary metrics differ: choose one with --metric")]
+    StatesWithoutMetric,
+}
+
+/// Compares.
+pub fn compare(inputs: &Inputs, settings: &Settings) -> Result<Comparison, CompareError> {
+    if settings.metric.is_none() && settings.across.iter().any(Key::is_state) {
+        return Err(CompareError::StatesWithoutMetric);
+    }
+    let filter = settings.filter.as_ref();
+    let (base, new) = (inputs.base.cases(filter), inputs.new.cases(filter));
+    let pairs = pairs::match_cases(&base, &new, &settings.across)?;
+    let all = pairs.len();
+    let drafts: Vec<_> = pairs.iter().filter_map(|pair| rows::draft(pair, inputs, settings)).collect();
+    let unsupported = all - drafts.len();
+    Ok(Comparison {
+        base: inputs.base.source(),
+        new: inputs.new.source(),
+        paired: inputs.paired,
+        metric: settings.metric,
+        margin: settings.margin,
+        alpha: settings.alpha,
+        across: settings.across.clone(),
+        differences: differences::between(inputs),
+        unsupported,
+        rows: judge::judge(drafts, settings),
+    })
+}
+
+impl Comparison {
+    /// How many gating rows have each verdict, in the order of [`VERDICTS`], without those that none has.
+    pub fn counts(&self) -> Vec<(Verdict, usize)> {
+        let count = |verdict| self.rows.iter().filter(|row| row.gates && row.verdict == verdict).count();
+        VERDICTS.iter().map(|row| (row.verdict, count(row.verdict))).filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// Where the numbers of a phase stand: a cold run has nothing but its first pass.
+fn is_steady(state: State) -> bool {
+    state == State::Warm
+}

@@ -1,0 +1,104 @@
+//! From tests to verdicts: adjusts the p-values of each track, decides, and says what would decide the rest.
+
+use std::collections::BTreeMap;
+
+use super::rows::{Change, Draft, Repeats, Row, Test};
+use super::verdict::Evidence;
+use super::{Settings, Verdict};
+use crate::case::Track;
+use crate::stats::{Noise, holm, repeats_for};
+
+/// Repeats past which a number is of no use to anyone.
+const MANY: u64 = 1000;
+
+/// Judges all rows and puts the worst first.
+pub(super) fn judge(drafts: Vec<Draft>, settings: &Settings) -> Vec<Row> {
+    let mut families: BTreeMap<Option<Track>, Vec<usize>> = BTreeMap::new();
+    for (index, draft) in drafts.iter().enumerate() {
+        if draft.row.gates && draft.test.is_some() {
+            families.entry(draft.row.case().map(|case| case.track)).or_default().push(index);
+        }
+    }
+    // What does not gate is one test by itself.
+    let raw = |draft: &Draft| draft.test.map_or(1.0, |test| test.ratio.p);
+    let mut adjusted: Vec<(f64, usize)> = drafts.iter().map(|draft| (raw(draft), 1)).collect();
+    for family in families.values() {
+        let p: Vec<f64> = family.iter().map(|&index| raw(&drafts[index])).collect();
+        for (&index, p) in family.iter().zip(holm(&p)) {
+            adjusted[index] = (p, family.len());
+        }
+    }
+    let decided = drafts.into_iter().zip(adjusted).map(|(draft, (p, tests))| decide(draft, p, tests, settings));
+    let mut rows: Vec<Row> = decided.collect();
+    rows.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+    rows
+}
+
+/// Rows that gate, then by verdict, then the largest change first; equal ones stay in the order of their ids.
+fn order(row: &Row) -> (bool, usize, f64) {
+    (!row.gates, row.verdict.place(), row.change.map_or(0.0, |change| -change.ratio.ln().abs()))
+}
+
+/// The verdict of one row, whose adjusted p-value rests on `tests` tests.
+fn decide(draft: Draft, p_adjusted: f64, tests: usize, settings: &Settings) -> Row {
+    let Draft { mut row, test } = draft;
+    let alpha = settings.alpha;
+    let evidence = |test: &Test| {
+        let level = |level| test.ratio.log_interval(level);
+        Some(Evidence { interval: level(1.0 - alpha)?, equivalence: level(1.0 - 2.0 * alpha)?, p_adjusted })
+    };
+    let Some((test, evidence)) = test.and_then(|test| Some((test, evidence(&test)?))) else { return row };
+    let log_margin = settings.margin.ln_1p();
+    row.verdict = Verdict::decide(&evidence, log_margin, alpha);
+    let undecided = row.verdict == Verdict::Inconclusive;
+    let repeats = if undecided { repeats_to_decide(&test, log_margin, alpha, tests) } else { None };
+    row.notes.extend(repeats.map(|n| advice(n, test.repeats)));
+    if test.ratio.has_no_spread() && test.ratio.log != 0.0 {
+        row.notes.push("no spread at all: is this the resolution of the clock?".to_owned());
+    }
+    row.change = Some(Change {
+        ratio: test.ratio.ratio(),
+        interval: evidence.interval.exp(),
+        equivalence_interval: evidence.equivalence.exp(),
+        t: test.ratio.t,
+        df: test.ratio.df,
+        p: test.ratio.p,
+        p_adjusted,
+        repeats_to_decide: repeats,
+    });
+    row
+}
+
+/// Repeats with which a difference as large as the observed one would most likely be told from none, or, if that takes
+/// fewer, from the margin. The p-value of a row in a family of `tests` may have to be under alpha / tests.
+fn repeats_to_decide(test: &Test, log_margin: f64, alpha: f64, tests: usize) -> Option<u64> {
+    let (noise, now) = noise(test);
+    let size = test.ratio.log.abs();
+    let different = repeats_for(noise, size, alpha / tests as f64);
+    let equivalent = repeats_for(noise, log_margin - size, 2.0 * alpha);
+    let least = [different, equivalent].into_iter().flatten().min()?;
+    // The formula takes the normal distribution for the t distribution, which flatters few repeats.
+    Some(least.max(now as u64 + 1))
+}
+
+/// The spread that repeats average away, from the standard error that so many have left, and their number.
+fn noise(test: &Test) -> (Noise, usize) {
+    let se = test.ratio.se;
+    match test.repeats {
+        Repeats::Blocks(n) => (Noise::Blocks(se * (n as f64).sqrt()), n),
+        Repeats::Sides(base, new) => {
+            (Noise::Sides(se / (1.0 / base as f64 + 1.0 / new as f64).sqrt()), base.min(new))
+        }
+    }
+}
+
+fn advice(repeats: u64, had: Repeats) -> String {
+    let what = match had {
+        Repeats::Sides(..) => "repeats a side",
+        Repeats::Blocks(_) => "blocks",
+    };
+    match repeats {
+        MANY.. => format!("over {MANY} {what} would be needed to decide"),
+        _ => format!("about {repeats} {what} would decide"),
+    }
+}

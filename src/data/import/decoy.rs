@@ -1,0 +1,68 @@
+//! The decoy of an imported dataset: generated cells, stored like an import, so that reading source files can be
+//! warmed up too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pcb_formats::{Dataset, DatasetInfo, SourceFile, find, site_digest, store};
+use pcb_protocol::Layout;
+
+use crate::data::make::Plate;
+use crate::data::{DataError, Progress};
+
+/// Bytes that writing the decoy of a dataset takes at most: raw pixels and TIFF files beside each other.
+pub fn bytes(info: &DatasetInfo) -> u64 {
+    3 * plate(info, 0).site_bytes()
+}
+
+/// Writes the decoy of the dataset `info` into `folder`: one site whose channels are LZW TIFFs in `source/`.
+pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progress<'_>) -> Result<(), DataError> {
+    plate(info, seed).write(folder, None, progress)?;
+    let mut decoy = Dataset::open(folder)?;
+    let (format, variant) = find("tiff", "strip-lzw", Layout::Site)?;
+    store::write(&decoy, format, variant, &mut |_, _| ())?;
+    let names = (format.files)(&decoy, variant)?;
+    let source = folder.join("source");
+    let stored = decoy.stored_dir(format.name, variant);
+    fs::rename(&stored, &source).map_err(|e| DataError::io(&stored, e))?;
+    decoy.info.sites[0].source = sources(names);
+    check(&decoy)?;
+    decoy.info.write(&folder.join("dataset.json"))?;
+    for leftover in ["reference", "formats"] {
+        let leftover = folder.join(leftover);
+        fs::remove_dir_all(&leftover).map_err(|e| DataError::io(&leftover, e))?;
+    }
+    Ok(())
+}
+
+fn plate(info: &DatasetInfo, seed: u64) -> Plate {
+    let like = Plate {
+        name: info.name.clone(),
+        origin: info.origin.clone(),
+        seed,
+        wells: Vec::new(),
+        sites_per_well: 1,
+        channels: info.channels.clone(),
+        dtype: info.dtype,
+        size: 0,
+        objects_per_site: 0,
+        record: info.record,
+    };
+    like.decoy()
+}
+
+/// The files in channel order, relative to the decoy's folder. They differ in the channel's number alone, so the
+/// shorter name has the smaller number.
+fn sources(mut names: Vec<PathBuf>) -> Vec<SourceFile> {
+    names.sort_by_key(|name| (name.as_os_str().len(), name.clone()));
+    let place = |name: &PathBuf| Path::new("source").join(name.file_name().unwrap_or_default());
+    names.iter().map(|name| SourceFile { path: place(name), page: 0 }).collect()
+}
+
+/// The pixels read by way of the sources are those that were generated.
+fn check(decoy: &Dataset) -> Result<(), DataError> {
+    if site_digest(&decoy.reference(0)?) == decoy.info.sites[0].digest {
+        return Ok(());
+    }
+    Err(DataError::content(decoy.root.join("source"), "the TIFF files just written hold other pixels than were made"))
+}

@@ -1,0 +1,123 @@
+//! Objects of an imported plate: rows of the profile table, and a grid where those are few.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use pcb_formats::{Object, ObjectTable, Site};
+
+use super::Import;
+use super::grid;
+use super::profiles::{Profile, Profiles};
+use super::sites::Draft;
+use crate::data::DataError;
+
+/// The table of objects, site by site: first those of the profile table, in its order, then those of the grid.
+pub fn build(
+    import: &Import,
+    table: Option<(&Path, &Profiles)>,
+    drafts: &[Draft],
+    sites: &[Site],
+    warnings: &mut Vec<String>,
+) -> Result<ObjectTable, DataError> {
+    let mut rows = Vec::new();
+    let mut seen = HashMap::new();
+    let mut without_centre = 0;
+    for (index, (draft, site)) in drafts.iter().zip(sites).enumerate() {
+        let first = rows.len();
+        let profiles = table.map(|(path, table)| draft.rows.iter().map(move |&row| (path, &table.rows[row])));
+        for (path, profile) in profiles.into_iter().flatten() {
+            let Some(centre) = profile.centre else {
+                without_centre += 1;
+                continue;
+            };
+            let place = Place { path, site, index, record: import.record };
+            let object = place.object(profile, centre, rows.len() - first + 1)?;
+            if let Some(other) = seen.insert(object.id.clone(), profile.row) {
+                let problem = format!(
+                    "rows {other} and {} have the same object id {:?}; name a column of unique ids with --id",
+                    profile.row, object.id
+                );
+                return Err(DataError::content(path, problem));
+            }
+            rows.push(object);
+        }
+        let missing = import.grid.map_or(0, |wanted| (wanted as usize).saturating_sub(rows.len() - first));
+        rows.extend(from_grid(import, site, index, missing));
+    }
+    if without_centre > 0 {
+        warnings.push(format!("{without_centre} rows of the table have no centre and were left out"));
+    }
+    if rows.is_empty() {
+        let path = table.map_or(import.images.as_path(), |(path, _)| path);
+        let problem = "no object: no row of the table belongs to a site with images; --grid N makes some";
+        return Err(DataError::content(path, problem));
+    }
+    Ok(ObjectTable { rows })
+}
+
+/// Where a row of the table belongs.
+struct Place<'a> {
+    path: &'a Path,
+    site: &'a Site,
+    index: usize,
+    record: u32,
+}
+
+impl Place<'_> {
+    fn object(&self, profile: &Profile, centre: (f64, f64), nth: usize) -> Result<Object, DataError> {
+        let (height, width) = (self.site.height, self.site.width);
+        let (y, x) = (centre.0 as f32, centre.1 as f32);
+        let inside = |at: f32, size: u32| (0.0..size as f32).contains(&at);
+        if !inside(y, height) || !inside(x, width) {
+            let name = self.site.name();
+            let problem =
+                format!("row {}: centre at row {y}, column {x} lies outside site {name} of {height}x{width}", profile.row);
+            return Err(DataError::content(self.path, problem));
+        }
+        let bbox = match profile.bbox {
+            Some(bbox) => self.bbox(profile.row, bbox)?,
+            None => window(self.site, y, x, self.record),
+        };
+        let id = match (&profile.id, &profile.number) {
+            (Some(id), _) => id.clone(),
+            (None, Some(number)) => match number.parse::<u64>() {
+                Ok(number) => format!("{}-{number:04}", self.site.name()),
+                Err(_) => format!("{}-{number}", self.site.name()),
+            },
+            (None, None) => format!("{}-{nth:04}", self.site.name()),
+        };
+        Ok(Object { id, site: self.index as u32, y, x, bbox })
+    }
+
+    fn bbox(&self, row: usize, [y0, x0, y1, x1]: [f64; 4]) -> Result<[i32; 4], DataError> {
+        let bbox = [y0.floor() as i32, x0.floor() as i32, y1.ceil() as i32, x1.ceil() as i32];
+        if bbox[0] < bbox[2] && bbox[1] < bbox[3] {
+            return Ok(bbox);
+        }
+        let problem = format!("row {row}: box from row {y0}, column {x0} to row {y1}, column {x1} holds no pixel");
+        Err(DataError::content(self.path, problem))
+    }
+}
+
+fn from_grid(import: &Import, site: &Site, index: usize, count: usize) -> Vec<Object> {
+    let centres = grid::centres(import.seed, index, site.height, site.width, count);
+    let object = |(i, (y, x)): (usize, (f32, f32))| Object {
+        id: format!("{}-g{:04}", site.name(), i + 1),
+        site: index as u32,
+        y,
+        x,
+        bbox: window(site, y, x, import.record),
+    };
+    centres.into_iter().enumerate().map(object).collect()
+}
+
+/// A box as large as a record around a centre, cut off at the edges: what stands in for a box that nobody measured.
+fn window(site: &Site, y: f32, x: f32, record: u32) -> [i32; 4] {
+    let span = |at: f32, size: u32| {
+        let first = (at - record as f32 / 2.0).floor() as i32;
+        (first.clamp(0, size as i32), (first + record as i32).clamp(0, size as i32))
+    };
+    let (y0, y1) = span(y, site.height);
+    let (x0, x1) = span(x, site.width);
+    [y0, x0, y1, x1]
+}

@@ -1,0 +1,158 @@
+//! Which files make which sites: from the names in the profile table, or from the names of the files.
+
+mod by_name;
+mod by_table;
+mod headers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pcb_formats::SourceFile;
+
+pub use headers::describe;
+
+use super::names::{Names, Parts, plain_site, well_key};
+use super::profiles::{Profile, Profiles, is_tiff};
+use crate::data::DataError;
+
+/// What sites are to be found in.
+pub struct Request<'a> {
+    /// Folder of image files, absolute.
+    pub images: &'a Path,
+    /// Reads file names.
+    pub names: Names,
+    /// The profile table and its path.
+    pub table: Option<(&'a Path, &'a Profiles)>,
+    /// Plate name where nothing tells one.
+    pub plate: &'a str,
+    /// Go on without missing files.
+    pub skip_missing: bool,
+}
+
+/// Sites with all their files.
+pub struct Plan {
+    /// Channel names, in order.
+    pub channels: Vec<String>,
+    /// The sites, sorted by plate, well, site.
+    pub drafts: Vec<Draft>,
+    /// What was left out.
+    pub warnings: Vec<String>,
+}
+
+/// A site whose pixels have not been looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// Plate.
+    pub plate: String,
+    /// Well.
+    pub well: String,
+    /// Site.
+    pub site: String,
+    /// The file of each channel, absolute; `None` where it is missing.
+    pub files: Vec<Option<SourceFile>>,
+    /// Rows of the profile table, by index.
+    pub rows: Vec<usize>,
+}
+
+impl Draft {
+    /// Its place in words.
+    fn name(&self) -> String {
+        let plate = if self.plate.is_empty() { String::new() } else { format!("plate {}, ", self.plate) };
+        format!("{plate}well {}, site {}", self.well, self.site)
+    }
+}
+
+/// Sorts wells and sites as people do: B7 before B12.
+type Key = (String, (String, u32), (u64, String));
+
+fn key(plate: &str, well: &str, site: &str) -> Key {
+    let site = plain_site(site);
+    (plate.to_owned(), well_key(well), (site.parse().unwrap_or(u64::MAX), site))
+}
+
+impl Request<'_> {
+    /// Finds the sites.
+    pub fn plan(&self) -> Result<Plan, DataError> {
+        let mut files = Vec::new();
+        scan(self.images, self.images, &mut files)?;
+        files.sort();
+        if files.is_empty() {
+            return Err(DataError::content(self.images, "no file here or below ends in .tif or .tiff"));
+        }
+        let mut missing = Vec::new();
+        let (channels, drafts) = match self.table {
+            Some((path, profiles)) if !profiles.channels.is_empty() => {
+                (profiles.channels.clone(), self.from_table(path, profiles, &files, &mut missing)?)
+            }
+            _ => self.from_names(&files, &mut missing)?,
+        };
+        self.without_missing(channels, drafts, missing)
+    }
+
+    /// Plate, well and site of a row: its own columns, else what its file names say.
+    fn place(&self, path: &Path, profile: &Profile) -> Result<(String, String, String), DataError> {
+        let said = profile.files.iter().flatten().find_map(|name| self.names.parts(Path::new(name)));
+        let pick = |own: &Option<String>, named: fn(&Parts) -> Option<String>| {
+            own.clone().or_else(|| said.as_ref().and_then(named))
+        };
+        let plate = pick(&profile.plate, |parts| parts.plate.clone()).unwrap_or_else(|| self.plate.to_owned());
+        let well = pick(&profile.well, |parts| Some(parts.well.clone()));
+        let site = pick(&profile.site, |parts| Some(parts.site.clone()));
+        let (Some(well), Some(site)) = (well, site) else {
+            let problem = format!(
+                "row {}: no well or site; expected columns like Metadata_Well and Metadata_Site, or file names that tell \
+                 them (see --pattern)",
+                profile.row
+            );
+            return Err(DataError::content(path, problem));
+        };
+        Ok((plate, well, plain_site(&site)))
+    }
+
+    /// Leaves out channels that no site has and sites that lack a channel, if that is wanted.
+    fn without_missing(
+        &self,
+        mut channels: Vec<String>,
+        mut drafts: Vec<Draft>,
+        missing: Vec<String>,
+    ) -> Result<Plan, DataError> {
+        if !missing.is_empty() && !self.skip_missing {
+            return Err(DataError::Missing { names: missing });
+        }
+        let mut warnings: Vec<String> = missing.into_iter().map(|name| format!("missing: {name}")).collect();
+        for channel in (0..channels.len()).rev() {
+            if drafts.iter().all(|draft| draft.files[channel].is_none()) {
+                warnings.push(format!("left out channel {}: no site has it", channels.remove(channel)));
+                drafts.iter_mut().for_each(|draft| drop(draft.files.remove(channel)));
+            }
+        }
+        drafts.retain(|draft| {
+            let whole = draft.files.iter().all(Option::is_some);
+            if !whole {
+                warnings.push(format!("left out {}: it lacks channels", draft.name()));
+            }
+            whole
+        });
+        if channels.is_empty() || drafts.is_empty() {
+            return Err(DataError::content(self.images, format!("no site is left: {}", warnings.join("; "))));
+        }
+        Ok(Plan { channels, drafts, warnings })
+    }
+}
+
+/// Appends the TIFF files under `folder`, as paths below `base`.
+fn scan(base: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
+    for entry in fs::read_dir(folder).map_err(|e| DataError::io(folder, e))? {
+        let entry = entry.map_err(|e| DataError::io(folder, e))?;
+        let path = entry.path();
+        // The entry's own type: a link to a folder above would never end.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            scan(base, &path, files)?;
+        } else if is_tiff(&path)
+            && let Ok(below) = path.strip_prefix(base)
+        {
+            files.push(below.to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Sites and files as the `Image_FileName_…` columns of a profile table name them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use pcb_formats::SourceFile;
+
+use super::{Draft, Key, Request, key};
+use crate::data::DataError;
+use crate::data::import::profiles::Profiles;
+
+impl Request<'_> {
+    /// Sites and files as the table names them.
+    pub(super) fn from_table(
+        &self,
+        path: &Path,
+        profiles: &Profiles,
+        files: &[PathBuf],
+        missing: &mut Vec<String>,
+    ) -> Result<Vec<Draft>, DataError> {
+        let mut by_name: HashMap<&OsStr, Vec<&PathBuf>> = HashMap::new();
+        for file in files {
+            by_name.entry(file.file_name().unwrap_or_default()).or_default().push(file);
+        }
+        let mut drafts: BTreeMap<Key, (usize, Draft)> = BTreeMap::new();
+        for (index, profile) in profiles.rows.iter().enumerate() {
+            let (plate, well, site) = self.place(path, profile)?;
+            let (first, draft) = drafts
+                .entry(key(&plate, &well, &site))
+                .or_insert_with(|| (index, Draft { plate, well, site, ..Draft::default() }));
+            let other = &profiles.rows[*first];
+            if other.files != profile.files {
+                let problem = format!(
+                    "rows {} and {} belong to {} but name different files: {:?}, {:?}",
+                    other.row,
+                    profile.row,
+                    draft.name(),
+                    other.files,
+                    profile.files
+                );
+                return Err(DataError::content(path, problem));
+            }
+            draft.rows.push(index);
+        }
+        let mut out = Vec::new();
+        for (first, mut draft) in drafts.into_values() {
+            for (name, channel) in profiles.rows[first].files.iter().zip(&profiles.channels) {
+                let file = match name {
+                    Some(name) => self.named(name, &by_name)?,
+                    None => None,
+                };
+                if file.is_none() {
+                    let unnamed = || format!("channel {channel} of {}", draft.name());
+                    missing.push(name.clone().unwrap_or_else(unnamed));
+                }
+                draft.files.push(file);
+            }
+            out.push(draft);
+        }
+        Ok(out)
+    }
+
+    fn named(
+        &self,
+        name: &str,
+        by_name: &HashMap<&OsStr, Vec<&PathBuf>>,
+    ) -> Result<Option<SourceFile>, DataError> {
+        let base = Path::new(name).file_name().unwrap_or_default();
+        match by_name.get(base).map_or(&[][..], Vec::as_slice) {
+            [] => Ok(None),
+            [file] => Ok(Some(SourceFile { path: self.images.join(file), page: 0 })),
+            [a, b, ..] => {
+                let problem = format!("two files are called {name}: {}, {}; import one folder", a.display(), b.display());
+                Err(DataError::content(self.images, problem))
+            }
+        }
+    }
+}

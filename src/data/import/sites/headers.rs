@@ -1,0 +1,71 @@
+//! Sizes and dtype of sites, from the headers of their files.
+
+use std::path::{Path, PathBuf};
+
+use pcb_formats::{PageInfo, Site, SourceFile, tiff_pages};
+use pcb_protocol::Dtype;
+
+use super::Plan;
+use crate::data::DataError;
+
+/// Sizes and dtype from the files' headers. Sites come without digests; the paths of files below the data folder
+/// `root` are relative to the dataset's folder, so that the data folder can move.
+pub fn describe(plan: &Plan, root: &Path) -> Result<(Vec<Site>, Dtype), DataError> {
+    let root = std::path::absolute(root).map_err(|e| DataError::io(root, e))?;
+    let mut sites = Vec::new();
+    let mut dtype: Option<(Dtype, PathBuf)> = None;
+    for draft in &plan.drafts {
+        let mut site = Site {
+            plate: draft.plate.clone(),
+            well: draft.well.clone(),
+            site: draft.site.clone(),
+            height: 0,
+            width: 0,
+            digest: String::new(),
+            source: Vec::new(),
+        };
+        for source in draft.files.iter().flatten() {
+            let page = page_info(source)?;
+            let (expected, first) = dtype.get_or_insert_with(|| (page.dtype, source.path.clone()));
+            if page.dtype != *expected {
+                let problem = format!("{}; expected {expected} as in {}", page.dtype, first.display());
+                return Err(DataError::content(&source.path, problem));
+            }
+            if site.source.is_empty() {
+                (site.height, site.width) = (page.height, page.width);
+            } else if (page.height, page.width) != (site.height, site.width) {
+                let problem = format!(
+                    "{}x{} pixels; expected {}x{} as in the site's first channel",
+                    page.height, page.width, site.height, site.width
+                );
+                return Err(DataError::content(&source.path, problem));
+            }
+            site.source.push(SourceFile { path: stored_path(&root, &source.path)?, page: source.page });
+        }
+        sites.push(site);
+    }
+    let Some((dtype, _)) = dtype else { return Err(DataError::content(&root, "no image files")) };
+    Ok((sites, dtype))
+}
+
+fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
+    let pages = tiff_pages(&source.path)?;
+    let Some(page) = pages.get(source.page as usize).copied() else {
+        let problem = format!("{} pages; expected a page {}", pages.len(), source.page);
+        return Err(DataError::content(&source.path, problem));
+    };
+    if page.dtype == Dtype::F32 {
+        return Err(DataError::content(&source.path, "f32 pixels; expected u8 or u16"));
+    }
+    Ok(page)
+}
+
+fn stored_path(root: &Path, path: &Path) -> Result<PathBuf, DataError> {
+    if path.to_str().is_none() {
+        return Err(DataError::content(path, "the path is not UTF-8, so dataset.json cannot hold it; rename it"));
+    }
+    Ok(match path.strip_prefix(root) {
+        Ok(below) => Path::new("..").join(below),
+        Err(_) => path.to_owned(),
+    })
+}

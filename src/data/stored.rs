@@ -1,0 +1,144 @@
+//! Stored forms of a dataset and of its decoy: which there are, writing them, proving that they hold the same pixels.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use pcb_formats::{Dataset, FORMATS, Format, FormatError, Variant, site_digest, store};
+use pcb_protocol::Layout;
+
+use super::{DataError, Progress, Step, folder, parallel};
+
+/// A way of storing and reading, as `Display` writes it: `npy:mmap/site`.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// Row of the table of formats.
+    pub format: &'static Format,
+    /// One of its variants.
+    pub variant: &'static Variant,
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}:{}/{}", self.format.name, self.variant.name, self.variant.layout))
+    }
+}
+
+/// What verifying a stored form found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// This many sites or records are the same.
+    Same(u64),
+    /// Where the first difference is, or what is wrong with a file.
+    Differs(String),
+}
+
+/// One form for each stored form that formats can hold; variants that read the same files count once.
+pub fn forms() -> Vec<Form> {
+    let mut found: Vec<Form> = Vec::new();
+    for format in FORMATS {
+        for variant in format.variants {
+            let same = |form: &&Form| {
+                let key = |f: &Format, v: &Variant| (f.name, v.stored, v.layout);
+                key(form.format, form.variant) == key(format, variant)
+            };
+            if !found.iter().any(|form| same(&form)) {
+                found.push(Form { format, variant });
+            }
+        }
+    }
+    found
+}
+
+/// The forms that a dataset has: on disk, its source files, and `memory`.
+pub fn forms_on_disk(dataset: &Dataset) -> Vec<Form> {
+    forms().into_iter().filter(|form| store::exists(dataset, form.format, form.variant)).collect()
+}
+
+/// The forms that `texts` name: `FORMAT:VARIANT` (both layouts) or `FORMAT:VARIANT/LAYOUT`. The name of a stored form
+/// counts as a variant's.
+pub fn select(texts: &[String]) -> Result<Vec<Form>, DataError> {
+    let mut selected: Vec<Form> = Vec::new();
+    for text in texts {
+        let (name, layout) = match text.split_once('/') {
+            Some((name, layout)) => {
+                let layout: Layout = layout.parse().map_err(|e| DataError::Usage(format!("{text}: {e}")))?;
+                (name, Some(layout))
+            }
+            None => (text.as_str(), None),
+        };
+        let fits = |form: &Form| {
+            let variant = form.variant;
+            let called = |variant: &str| name.split_once(':') == Some((form.format.name, variant));
+            (called(variant.name) || called(variant.stored)) && layout.is_none_or(|layout| layout == variant.layout)
+        };
+        let all = FORMATS.iter().flat_map(|format| format.variants.iter().map(move |variant| Form { format, variant }));
+        let before = selected.len();
+        selected.extend(all.clone().filter(fits));
+        if selected.len() == before {
+            let known: Vec<String> = all.map(|form| form.to_string()).collect();
+            return Err(DataError::Usage(format!("unknown form {text:?}; known: all, {}", known.join(", "))));
+        }
+    }
+    Ok(selected)
+}
+
+/// Stores a dataset and its decoy in a form, where either is missing. Returns whether anything was written.
+pub fn ensure(
+    dataset_folder: &Path,
+    format: &Format,
+    variant: &Variant,
+    progress: &mut Progress<'_>,
+) -> Result<bool, DataError> {
+    let dataset = Dataset::open(dataset_folder)?;
+    let decoy = Dataset::open(&dataset.decoy_dir())?;
+    let missing = |dataset: &&&Dataset| !store::exists(dataset, format, variant);
+    let to_write: Vec<&Dataset> = [&decoy, &dataset].iter().filter(missing).copied().collect();
+    let has_folder = !matches!(variant.stored, "source" | "none");
+    if has_folder && !to_write.is_empty() {
+        folder::check_space(dataset_folder, to_write.iter().map(|dataset| raw_bytes(dataset, variant.layout)).sum())?;
+    }
+    for dataset in &to_write {
+        let label = format!("{}: {}:{}", dataset.info.name, format.name, variant.stored);
+        store::write(dataset, format, variant, &mut |done, total| progress(Step { label: &label, done, total }))?;
+    }
+    Ok(!to_write.is_empty())
+}
+
+/// Bytes of pixels that a layout holds, uncompressed.
+fn raw_bytes(dataset: &Dataset, layout: Layout) -> u64 {
+    let bytes = |shape: [usize; 3]| (shape.iter().product::<usize>() * dataset.info.dtype.size()) as u64;
+    match layout {
+        Layout::Site => (0..dataset.info.sites.len()).map(|site| bytes(dataset.site_shape(site))).sum(),
+        Layout::Object => bytes(dataset.record_shape()) * dataset.info.objects,
+    }
+}
+
+/// Proves that a form holds the dataset's pixels, bit by bit.
+pub fn verify(dataset: &Arc<Dataset>, form: Form, progress: &mut Progress<'_>) -> Result<Verdict, DataError> {
+    let label = form.to_string();
+    let mut show = |done, total| progress(Step { label: &label, done, total });
+    match store::verify(dataset, form.format, form.variant, &mut show) {
+        Ok(count) => Ok(Verdict::Same(count)),
+        Err(e @ FormatError::Corrupt { .. }) => Ok(Verdict::Differs(e.to_string())),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Proves that the reference (or the source files) and the table of objects are those that `dataset.json` tells of.
+pub fn verify_reference(dataset: &Dataset, progress: &mut Progress<'_>) -> Result<Verdict, DataError> {
+    let read = |index: usize| match dataset.reference(index) {
+        Ok(site) => Ok((site_digest(&site) != dataset.info.sites[index].digest).then(|| "not the pixels that dataset.json tells of".to_owned())),
+        Err(e @ FormatError::Corrupt { .. }) => Ok(Some(e.to_string())),
+        Err(e) => Err(e.into()),
+    };
+    let found = parallel::map(dataset.info.sites.len(), None, "reference", progress, read)?;
+    let wrong = dataset.info.sites.iter().zip(found).find_map(|(site, problem)| Some((site.name(), problem?)));
+    if let Some((site, problem)) = wrong {
+        return Ok(Verdict::Differs(format!("site {site}: {problem}")));
+    }
+    if Dataset::digest_of(&dataset.info, &dataset.objects) != dataset.info.digest {
+        return Ok(Verdict::Differs("objects.parquet or dataset.json was changed: their digest is another one".into()));
+    }
+    Ok(Verdict::Same(dataset.info.sites.len() as u64))
+}

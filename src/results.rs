@@ -1,0 +1,19 @@
+//! The result file: what one `pcb-run` leaves. Only this module knows the files.
+//!
+//! `NAME.json` is one document, written atomically when the plan is complete. While runs are made they are appended
+//! to `NAME.journal.jsonl`; `--resume` goes on from there.
+
+mod file;
+mod journal;
+mod row;
+pub mod schema;
+pub mod thin;
+pub mod view;
+
+pub use file::{ReadError, ResultFile, read, write};
+pub use journal::{Journal, JournalError, journal_path};
+pub use thin::phase_stats;
+pub use row::{
+    Amplification, BuildInfo, CacheProof, Flag, Header, Histogram, Noise, Outcome, PhaseStats, Pruned, Run, Series,
+    VERSION,
+};

@@ -1,0 +1,349 @@
+//! Geometry of crops: which source pixels a crop needs, and what stands past the edges. Pure.
+//!
+//! A crop of `height` rows around a centre row begins at row `round(centre) - height / 2` (integer division, halves
+//! round away from zero), and in the same way for columns. So a smaller crop is the centre of a larger one: its
+//! first row there is `larger / 2 - smaller / 2`.
+
+use pcb_protocol::Pad;
+
+use crate::SitePixels;
+
+/// Stands in an index map for a pixel that the source lacks.
+const OUTSIDE: usize = usize::MAX;
+
+/// Where a crop lies on its site, in pixels; it may reach past every edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// First row.
+    pub y: i64,
+    /// First column.
+    pub x: i64,
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Window {
+    /// The window of `height` x `width` pixels around the centre row `y` and column `x`.
+    pub fn around(y: f32, x: f32, height: usize, width: usize) -> Self {
+        let first = |centre: f32, size: usize| centre.round() as i64 - (size / 2) as i64;
+        Self { y: first(y, height), x: first(x, width), height, width }
+    }
+
+    /// Whether no part of it reaches past an edge of a site of `height` x `width` pixels.
+    pub fn is_inside(&self, height: usize, width: usize) -> bool {
+        let inside = |first: i64, size: usize, len: usize| first >= 0 && first + size as i64 <= len as i64;
+        inside(self.y, self.height, height) && inside(self.x, self.width, width)
+    }
+
+    /// Whether any part of it lies on a site of `height` x `width` pixels.
+    pub fn overlaps(&self, height: usize, width: usize) -> bool {
+        let meets = |first: i64, size: usize, len: usize| first < len as i64 && first + size as i64 > 0;
+        meets(self.y, self.height, height) && meets(self.x, self.width, width)
+    }
+}
+
+/// A rectangle of source pixels: rows `y0..y1`, columns `x0..x1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rect {
+    /// First row.
+    pub y0: usize,
+    /// End row, excluded.
+    pub y1: usize,
+    /// First column.
+    pub x0: usize,
+    /// End column, excluded.
+    pub x1: usize,
+}
+
+impl Rect {
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.y1 - self.y0
+    }
+
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.x1 - self.x0
+    }
+
+    /// Number of pixels.
+    pub fn area(&self) -> usize {
+        self.height() * self.width()
+    }
+}
+
+/// The source index of position `at` on an axis of `len` pixels (`len` at least 1), or `None` where zero stands.
+///
+/// `Pad::Reflect` mirrors at the edge pixels without repeating them, as often as needed (numpy's `reflect`).
+pub fn source_index(at: i64, len: usize, pad: Pad) -> Option<usize> {
+    if at >= 0 && at < len as i64 {
+        return Some(at as usize);
+    }
+    match pad {
+        Pad::Zero => None,
+        Pad::Reflect if len == 1 => Some(0),
+        Pad::Reflect => {
+            let period = 2 * (len as i64 - 1);
+            let folded = at.rem_euclid(period);
+            Some(folded.min(period - folded) as usize)
+        }
+    }
+}
+
+/// Cuts one window after the other, reusing its index maps. A window inside its site needs none and is copied row by
+/// row.
+#[derive(Debug, Default)]
+pub struct Cutter {
+    /// Source row of each crop row, relative to the rectangle; empty when `inside`.
+    rows: Vec<usize>,
+    /// The same for columns.
+    columns: Vec<usize>,
+    /// Crop columns `run.0..run.1` are neighbours in the source.
+    run: (usize, usize),
+    height: usize,
+    width: usize,
+    inside: bool,
+}
+
+impl Cutter {
+    /// Prepares to cut `window` out of a plane of `height` x `width` pixels and returns the source rectangle that it
+    /// needs (empty when zero padding fills all of it).
+    pub fn aim(&mut self, window: Window, height: usize, width: usize, pad: Pad) -> Rect {
+        (self.height, self.width) = (window.height, window.width);
+        self.inside = window.is_inside(height, width);
+        if self.inside {
+            let (y0, x0) = (window.y as usize, window.x as usize);
+            return Rect { y0, y1: y0 + window.height, x0, x1: x0 + window.width };
+        }
+        let (y0, y1) = fill_map(&mut self.rows, window.y, window.height, height, pad);
+        let (x0, x1) = fill_map(&mut self.columns, window.x, window.width, width, pad);
+        let end = (width as i64 - window.x).clamp(0, window.width as i64) as usize;
+        let start = (-window.x).clamp(0, end as i64) as usize;
+        self.run = (start, end);
+        Rect { y0, y1, x0, x1 }
+    }
+
+    /// Whether the window last aimed at lies inside its plane: then the rectangle is the crop itself.
+    pub fn is_inside(&self) -> bool {
+        self.inside
+    }
+
+    /// Cuts the window last aimed at. `source` begins at the rectangle's first pixel, its rows are `stride` elements
+    /// apart; `out` is the crop, (Y, X).
+    pub fn cut<T: Copy + Default>(&self, source: &[T], stride: usize, out: &mut [T]) {
+        if self.inside {
+            for (row, line) in out.chunks_exact_mut(self.width).enumerate() {
+                line.copy_from_slice(&source[row * stride..row * stride + self.width]);
+            }
+            return;
+        }
+        let (start, end) = self.run;
+        for (&row, line) in self.rows.iter().zip(out.chunks_exact_mut(self.width)) {
+            if row == OUTSIDE {
+                line.fill(T::default());
+                continue;
+            }
+            let source = &source[(row * stride).min(source.len())..];
+            let pixel = |column: usize| if column == OUTSIDE { T::default() } else { source[column] };
+            for (out, &column) in line[..start].iter_mut().zip(&self.columns[..start]) {
+                *out = pixel(column);
+            }
+            if start < end {
+                let first = self.columns[start];
+                line[start..end].copy_from_slice(&source[first..first + end - start]);
+            }
+            for (out, &column) in line[end..].iter_mut().zip(&self.columns[end..]) {
+                *out = pixel(column);
+            }
+        }
+    }
+
+    /// [`Cutter::cut`] on bytes; `stride` in pixels, `pixel` is the size of one in bytes: 1, 2 or 4.
+    pub fn cut_bytes(&self, source: &[u8], stride: usize, pixel: usize, out: &mut [u8]) {
+        match pixel {
+            1 => self.cut::<u8>(source, stride, out),
+            2 => self.cut::<[u8; 2]>(whole(source), stride, bytemuck::cast_slice_mut(out)),
+            4 => self.cut::<[u8; 4]>(whole(source), stride, bytemuck::cast_slice_mut(out)),
+            _ => unreachable!("pixels have 1, 2 or 4 bytes"),
+        }
+    }
+}
+
+/// `bytes` as pixels of `N` bytes; a rest shorter than a pixel is left out.
+fn whole<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
+    bytes.as_chunks().0
+}
+
+/// Fills `map` with the source index of each of `size` positions from `first`, relative to the least of them, and
+/// returns the range they span.
+fn fill_map(map: &mut Vec<usize>, first: i64, size: usize, len: usize, pad: Pad) -> (usize, usize) {
+    map.clear();
+    map.extend((0..size as i64).map(|step| source_index(first + step, len, pad).unwrap_or(OUTSIDE)));
+    let within = || map.iter().copied().filter(|&index| index != OUTSIDE);
+    let (Some(least), Some(most)) = (within().min(), within().max()) else {
+        return (0, 0);
+    };
+    for index in map.iter_mut().filter(|index| **index != OUTSIDE) {
+        *index -= least;
+    }
+    (least, most + 1)
+}
+
+/// Cuts one window out of a whole plane of `height` x `width` elements into `out`, (Y, X).
+pub fn cut_plane<T: Copy + Default>(plane: &[T], height: usize, width: usize, window: Window, pad: Pad, out: &mut [T]) {
+    let mut cutter = Cutter::default();
+    let rect = cutter.aim(window, height, width, pad);
+    cutter.cut(&plane[rect.y0 * width + rect.x0..], width, out);
+}
+
+/// Cuts one window out of `channels` of a whole site into `out`: (C, Y, X) bytes in native order.
+pub fn cut_site(site: &SitePixels, channels: &[usize], window: Window, pad: Pad, cutter: &mut Cutter, out: &mut [u8]) {
+    let pixel = site.data.dtype().size();
+    let rect = cutter.aim(window, site.height, site.width, pad);
+    let bytes = site.data.bytes();
+    for (&channel, out) in channels.iter().zip(out.chunks_exact_mut(window.height * window.width * pixel)) {
+        let first = (channel * site.height + rect.y0) * site.width + rect.x0;
+        cutter.cut_bytes(&bytes[first * pixel..], site.width, pixel, out);
+    }
+}
+
+/// Sets to zero every pixel of a crop (Y, X) that lies past the edges of its site of `height` x `width` pixels.
+/// Turns a crop padded by reflection into one padded with zeros.
+pub fn blank_outside(window: Window, height: usize, width: usize, pixel: usize, out: &mut [u8]) {
+    let clamp = |at: i64, size: usize| at.clamp(0, size as i64) as usize;
+    let (y0, y1) = (clamp(-window.y, window.height), clamp(height as i64 - window.y, window.height));
+    let (x0, x1) = (clamp(-window.x, window.width), clamp(width as i64 - window.x, window.width));
+    for (row, line) in out.chunks_exact_mut(window.width * pixel).enumerate() {
+        if row < y0 || row >= y1 {
+            line.fill(0);
+        } else {
+            line[..x0 * pixel].fill(0);
+            line[x1 * pixel..].fill(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pixel by pixel, straight from the definition.
+    fn naive(plane: &[u16], height: usize, width: usize, window: Window, pad: Pad) -> Vec<u16> {
+        let mirror = |at: i64, len: usize| -> usize {
+            let mut at = at;
+            let last = len as i64 - 1;
+            // Walks to and fro between the edges, as a ball would.
+            while at < 0 || at > last {
+                if last == 0 {
+                    return 0;
+                }
+                at = if at < 0 { -at } else { 2 * last - at };
+            }
+            at as usize
+        };
+        let mut out = Vec::new();
+        for y in window.y..window.y + window.height as i64 {
+            for x in window.x..window.x + window.width as i64 {
+                let inside = y >= 0 && x >= 0 && y < height as i64 && x < width as i64;
+                out.push(match pad {
+                    Pad::Zero if !inside => 0,
+                    _ => plane[mirror(y, height) * width + mirror(x, width)],
+                });
+            }
+        }
+        out
+    }
+
+    fn cut(plane: &[u16], height: usize, width: usize, window: Window, pad: Pad) -> Vec<u16> {
+        let mut out = vec![0xffff; window.height * window.width];
+        cut_plane(plane, height, width, window, pad, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_window_begins_at_the_rounded_centre_less_half_its_size() {
+        assert_eq!(Window::around(10.0, 20.0, 4, 5), Window { y: 8, x: 18, height: 4, width: 5 });
+        assert_eq!(Window::around(10.5, 20.49, 4, 5), Window { y: 9, x: 18, height: 4, width: 5 });
+        assert_eq!(Window::around(0.2, -0.4, 1, 1), Window { y: 0, x: 0, height: 1, width: 1 });
+    }
+
+    #[test]
+    fn reflection_is_that_of_numpy() {
+        // numpy 2.4.6: np.pad(np.arange(n), (before, after), mode="reflect")
+        let cases: [(usize, i64, &[usize]); 4] = [
+            (5, 7, &[1, 2, 3, 4, 3, 2, 1, 0, 1, 2, 3, 4, 3, 2, 1, 0, 1, 2, 3, 4, 3]),
+            (2, 3, &[1, 0, 1, 0, 1, 0, 1, 0, 1]),
+            (3, 5, &[1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1]),
+            (1, 2, &[0, 0, 0, 0, 0]),
+        ];
+        for (len, before, expected) in cases {
+            let got: Vec<usize> =
+                (0..expected.len() as i64).filter_map(|i| source_index(i - before, len, Pad::Reflect)).collect();
+            assert_eq!(got, expected, "n = {len}");
+        }
+        // np.pad(np.arange(12).reshape(3, 4), ((2, 3), (1, 4)), mode="reflect")
+        let plane: Vec<u16> = (0..12).collect();
+        let window = Window { y: -2, x: -1, height: 8, width: 9 };
+        let a = [9, 8, 9, 10, 11, 10, 9, 8, 9];
+        let b = [5, 4, 5, 6, 7, 6, 5, 4, 5];
+        let c = [1, 0, 1, 2, 3, 2, 1, 0, 1];
+        assert_eq!(cut(&plane, 3, 4, window, Pad::Reflect), [a, b, c, b, a, b, c, b].concat());
+    }
+
+    #[test]
+    fn a_crop_inside_needs_itself_alone() {
+        let mut cutter = Cutter::default();
+        let rect = cutter.aim(Window { y: 2, x: 3, height: 4, width: 5 }, 10, 12, Pad::Reflect);
+        assert!(cutter.is_inside());
+        assert_eq!(rect, Rect { y0: 2, y1: 6, x0: 3, x1: 8 });
+        assert!(cutter.rows.is_empty() && cutter.columns.is_empty());
+    }
+
+    #[test]
+    fn zero_padding_needs_only_what_lies_on_the_site() {
+        let mut cutter = Cutter::default();
+        let rect = cutter.aim(Window { y: -2, x: 9, height: 4, width: 5 }, 10, 12, Pad::Zero);
+        assert_eq!(rect, Rect { y0: 0, y1: 2, x0: 9, x1: 12 });
+        let rect = cutter.aim(Window { y: 10, x: 0, height: 4, width: 5 }, 10, 12, Pad::Zero);
+        assert_eq!(rect.area(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn cutting_is_what_the_definition_says(
+            (height, width) in (1_usize..12, 1_usize..12),
+            (y, x) in (-30_i64..30, -30_i64..30),
+            (high, wide) in (1_usize..20, 1_usize..20),
+            reflect: bool,
+        ) {
+            let plane: Vec<u16> = (1..=(height * width) as u16).collect();
+            let window = Window { y, x, height: high, width: wide };
+            let pad = if reflect { Pad::Reflect } else { Pad::Zero };
+            let expected = naive(&plane, height, width, window, pad);
+            prop_assert_eq!(&cut(&plane, height, width, window, pad), &expected);
+
+            // The same from the source rectangle alone, as a reader has it.
+            let mut cutter = Cutter::default();
+            let rect = cutter.aim(window, height, width, pad);
+            let mut source = Vec::new();
+            for row in rect.y0..rect.y1 {
+                source.extend_from_slice(&plane[row * width + rect.x0..row * width + rect.x1]);
+            }
+            let mut out = vec![0xffff_u16; high * wide];
+            cutter.cut_bytes(bytemuck::cast_slice(&source), rect.width(), 2, bytemuck::cast_slice_mut(&mut out));
+            prop_assert_eq!(&out, &expected);
+
+            // Blanking turns one padding into the other.
+            let mut blanked = cut(&plane, height, width, window, Pad::Reflect);
+            blank_outside(window, height, width, 2, bytemuck::cast_slice_mut(&mut blanked));
+            prop_assert_eq!(blanked, naive(&plane, height, width, window, Pad::Zero));
+
+            // Only zero padding wholly outside needs no source at all.
+            prop_assert_eq!(rect.area() == 0, pad == Pad::Zero && !window.overlaps(height, width));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What a format is: a row of [`FORMATS`], its variants, and the [`Reader`] it opens.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pcb_protocol::{Layout, Pad};
+
+use crate::crop::{Rect, Window};
+use crate::{Dataset, FormatError, memory, npy, tiff};
+
+/// Every format, in the order of the documentation.
+pub const FORMATS: &[Format] = &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, memory::FORMAT];
+
+/// One format: how it is written, opened, and which files it reads.
+pub struct Format {
+    /// Name in a case id, for example `npy`.
+    pub name: &'static str,
+    /// One line for `--list formats`.
+    pub about: &'static str,
+    /// Its variants; (name, layout) is unique among them.
+    pub variants: &'static [Variant],
+    /// Opens a reader. Lazy: reads headers at most.
+    pub open: fn(&OpenSpec) -> Result<Box<dyn Reader>, FormatError>,
+    /// Every file that a reader of this variant may read, sorted; empty for `memory`.
+    pub files: fn(&Dataset, &Variant) -> Result<Vec<PathBuf>, FormatError>,
+    /// Writes the stored form of this variant into the empty folder `into`; calls `progress(done, total)` in sites.
+    pub write: WriteFn,
+}
+
+/// Writes a stored form: dataset, variant, folder, progress in (done, total) sites.
+pub type WriteFn = fn(&Dataset, &Variant, &Path, &mut dyn FnMut(u64, u64)) -> Result<(), FormatError>;
+
+/// One way of storing and reading.
+#[derive(Debug)]
+pub struct Variant {
+    /// Name in a case id, for example `tile128-deflate`.
+    pub name: &'static str,
+    /// Layout.
+    pub layout: Layout,
+    /// Name of the stored form; variants that read the same files share it. `source` means the files an
+    /// imported dataset came from.
+    pub stored: &'static str,
+    /// Whether pixels are read through a memory mapping: then `rchar` says nothing.
+    pub mapped: bool,
+    /// One line for `--list formats`.
+    pub about: &'static str,
+}
+
+/// What a reader is opened for.
+#[derive(Debug, Clone)]
+pub struct OpenSpec {
+    /// The dataset; its objects are what [`Reader::read`] is asked for.
+    pub dataset: Arc<Dataset>,
+    /// The variant.
+    pub variant: &'static Variant,
+    /// Channel indices, in the order handed out.
+    pub channels: Vec<usize>,
+    /// Height of a crop in pixels, at least 1.
+    pub height: usize,
+    /// Width of a crop in pixels, at least 1.
+    pub width: usize,
+    /// What stands past the edges of a site.
+    pub pad: Pad,
+}
+
+impl OpenSpec {
+    /// An error unless the channels exist and the crop has pixels. Every format checks this first.
+    pub(crate) fn check(&self) -> Result<(), FormatError> {
+        let count = self.dataset.channels();
+        if let Some(channel) = self.channels.iter().find(|&&channel| channel >= count) {
+            return Err(FormatError::Unsupported(format!(
+                "channel {channel}: dataset {} has {count} channels, numbered from 0",
+                self.dataset.info.name
+            )));
+        }
+        if self.channels.is_empty() || self.height == 0 || self.width == 0 {
+            let (channels, height, width) = (self.channels.len(), self.height, self.width);
+            return Err(FormatError::Unsupported(format!("a crop of {channels} channels, {height}x{width} is empty")));
+        }
+        Ok(())
+    }
+
+    /// Bytes of one channel of a crop.
+    pub(crate) fn plane_bytes(&self) -> usize {
+        self.height * self.width * self.dataset.info.dtype.size()
+    }
+
+    /// Bytes of a crop: what [`Reader::read`] expects `out` to hold.
+    pub fn crop_bytes(&self) -> usize {
+        self.channels.len() * self.plane_bytes()
+    }
+
+    /// Site and window of the crop around row `object` of the object table.
+    pub(crate) fn window(&self, object: usize) -> Result<(usize, Window), FormatError> {
+        self.dataset.window(object, self.height, self.width)
+    }
+
+    /// The crop within a record of the object layout, which has the same centre.
+    pub(crate) fn record_rect(&self) -> Result<Rect, FormatError> {
+        let [_, height, width] = self.dataset.record_shape();
+        if self.height > height || self.width > width {
+            return Err(FormatError::Unsupported(format!(
+                "a crop of {}x{} from the object layout: stored records are {height}x{width}; write the dataset with \
+                 --record {}x{} or read the site layout",
+                self.height,
+                self.width,
+                self.height.max(height),
+                self.width.max(width)
+            )));
+        }
+        let (y0, x0) = (height / 2 - self.height / 2, width / 2 - self.width / 2);
+        Ok(Rect { y0, y1: y0 + self.height, x0, x1: x0 + self.width })
+    }
+
+    /// Folder of the stored form, or an error that says it was not written.
+    pub(crate) fn stored_folder(&self, format: &str) -> Result<PathBuf, FormatError> {
+        let folder = self.dataset.stored_dir(format, self.variant);
+        match folder.metadata() {
+            Ok(_) => Ok(folder),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let hint = "not written; `pcb-data write` stores a dataset in a format";
+                Err(FormatError::io(folder, io::Error::new(e.kind(), hint)))
+            }
+            Err(e) => Err(FormatError::io(folder, e)),
+        }
+    }
+}
+
+/// An open dataset that hands out crops.
+///
+/// No decoded pixels outlive one call unless the variant's name says so.
+pub trait Reader: Send {
+    /// Reads the crop around row `object` of the object table into `out`: (C, Y, X), C order, in the dataset's
+    /// dtype and native byte order. `out` is exactly as long as the crop and aligned for the dtype.
+    /// Returns the stored bytes it touched.
+    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError>;
+}
+
+/// A stage of a read that a reader can part from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Bytes from the file.
+    Read,
+    /// Bytes to pixels.
+    Decode,
+    /// Both, where a library cannot part them.
+    ReadDecode,
+}
+
+impl Stage {
+    /// Its name in a result file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Decode => "decode",
+            Self::ReadDecode => "read+decode",
+        }
+    }
+}
+
+/// Told by a reader when a stage has ended; the measuring side keeps the clock.
+///
+/// `Probe::none()` costs one branch a call.
+pub struct Probe<'a>(Option<&'a mut dyn FnMut(Stage)>);
+
+impl<'a> Probe<'a> {
+    /// A probe that nobody listens to.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// A probe that calls `ended` at the end of each stage.
+    pub fn new(ended: &'a mut dyn FnMut(Stage)) -> Self {
+        Self(Some(ended))
+    }
+
+    /// The time since the last call (or the start of the read) belongs to `stage`.
+    #[inline]
+    pub fn ended(&mut self, stage: Stage) {
+        if let Some(listener) = &mut self.0 {
+            listener(stage);
+        }
+    }
+}
+
+/// The row of [`FORMATS`] and the variant with these names, or an error that lists the known ones.
+pub fn find(format: &str, variant: &str, layout: Layout) -> Result<(&'static Format, &'static Variant), FormatError> {
+    let Some(row) = FORMATS.iter().find(|f| f.name == format) else {
+        let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+        return Err(FormatError::Unsupported(format!("unknown format {format:?}; known: {}", known.join(", "))));
+    };
+    match row.variants.iter().find(|v| v.name == variant && v.layout == layout) {
+        Some(found) => Ok((row, found)),
+        None => {
+            let known: Vec<String> = row.variants.iter().map(|v| format!("{}/{}", v.name, v.layout)).collect();
+            Err(FormatError::Unsupported(format!(
+                "{format} has no variant {variant}/{layout}; known: {}",
+                known.join(", ")
+            )))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Datasets, and readers and writers of every format pcb measures. Knows no torch, no track, no clock.
+//!
+//! A [`Dataset`] is a folder: `dataset.json`, `objects.parquet`, `reference/` (raw sites, never measured),
+//! `decoy/` (a small dataset of the same shape) and `formats/<format>:<stored>/`. A row of [`FORMATS`] knows how
+//! to write one stored form and how to open a [`Reader`] on it. Adding a format is one file and one row.
+
+mod atomic;
+pub mod crop;
+mod dataset;
+mod error;
+mod format;
+mod memory;
+#[expect(unsafe_code, reason = "mapping a file is unsafe; see the module's reason")]
+mod mmap;
+mod npy;
+mod objects;
+mod pixels;
+mod raw;
+mod reference;
+pub mod store;
+mod tiff;
+
+pub use dataset::{Dataset, DatasetInfo, Record, Site, SourceFile, VERSION, site_digest};
+pub use error::FormatError;
+pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Stage, Variant, find};
+pub use npy::{Array, read_npy, write_npy, write_site_npy};
+pub use objects::{Object, ObjectTable};
+pub use pixels::{Pixels, SitePixels};
+pub use reference::ReferenceCrops;
+pub use tiff::{PageInfo, tiff_pages};

@@ -1,0 +1,223 @@
+//! Records of objects, (C, Y, X) each: all in one file, or a file for each.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, IoSliceMut, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use pcb_protocol::Pad;
+
+use crate::crop::{self, Rect, Window};
+use crate::reference::for_each_record;
+use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage};
+
+use super::file::{self, PlaneFile, Source, Way};
+use super::header::{self, Header};
+
+/// File of all records: (N, C, Y, X).
+pub const STACK: &str = "crops.npy";
+
+/// File of one record of the one-file-each form.
+pub fn each_name(object: usize) -> String {
+    format!("{object:06}.npy")
+}
+
+/// The part of every record that a spec asks for.
+struct Part {
+    spec: OpenSpec,
+    /// The crop within a record.
+    rect: Rect,
+    /// Channels per record.
+    channels: usize,
+    /// Whether the crop is the whole record: one copy.
+    whole: bool,
+}
+
+impl Part {
+    fn of(spec: &OpenSpec) -> Result<Self, FormatError> {
+        spec.check()?;
+        let rect = spec.record_rect()?;
+        let channels = spec.dataset.channels();
+        let record = spec.dataset.info.record;
+        let whole = (rect.height(), rect.width()) == (record.height as usize, record.width as usize)
+            && spec.channels.iter().copied().eq(0..channels);
+        Ok(Self { spec: spec.clone(), rect, channels, whole })
+    }
+
+    /// Reads the crop of the record that begins with plane number `first`.
+    fn read(
+        &self,
+        file: &PlaneFile,
+        source: &Source<'_>,
+        first: usize,
+        out: &mut [u8],
+        scratch: &mut Vec<u8>,
+    ) -> Result<u64, FormatError> {
+        if self.whole {
+            return file.read_planes(source, first, self.channels, out);
+        }
+        let mut touched = 0;
+        for (&channel, out) in self.spec.channels.iter().zip(out.chunks_exact_mut(self.spec.plane_bytes())) {
+            touched += file.read_rect(source, first + channel, self.rect, out, scratch)?;
+        }
+        Ok(touched)
+    }
+
+    /// Cuts the crop out of a whole record in memory.
+    fn cut(&self, record: &[u8], out: &mut [u8]) {
+        let [_, height, width] = self.spec.dataset.record_shape();
+        let pixel = self.spec.dataset.info.dtype.size();
+        let len = self.rect.width() * pixel;
+        for (&channel, out) in self.spec.channels.iter().zip(out.chunks_exact_mut(self.spec.plane_bytes())) {
+            for (row, line) in out.chunks_exact_mut(len).enumerate() {
+                let first = ((channel * height + self.rect.y0 + row) * width + self.rect.x0) * pixel;
+                line.copy_from_slice(&record[first..first + len]);
+            }
+        }
+    }
+
+    /// Records are padded by reflection; zeros, if asked for, are put in afterwards.
+    fn pad(&self, site: usize, window: Window, out: &mut [u8]) {
+        if self.spec.pad == Pad::Zero {
+            let site = &self.spec.dataset.info.sites[site];
+            let (height, width) = (site.height as usize, site.width as usize);
+            if !window.is_inside(height, width) {
+                let pixel = self.spec.dataset.info.dtype.size();
+                for out in out.chunks_exact_mut(self.spec.plane_bytes()) {
+                    crop::blank_outside(window, height, width, pixel, out);
+                }
+            }
+        }
+    }
+}
+
+/// Reads records out of one file.
+pub struct StackReader {
+    part: Part,
+    file: PlaneFile,
+    scratch: Vec<u8>,
+}
+
+impl StackReader {
+    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
+        let part = Part::of(spec)?;
+        let dataset = &spec.dataset;
+        let path = spec.stored_folder("npy")?.join(STACK);
+        let [channels, height, width] = dataset.record_shape();
+        let shape = [dataset.objects.rows.len(), channels, height, width];
+        let file = PlaneFile::open(&path, Way::of(spec.variant.name), dataset.info.dtype, &shape)?;
+        Ok(Self { part, file, scratch: Vec::new() })
+    }
+}
+
+impl Reader for StackReader {
+    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
+        let (site, window) = self.part.spec.window(object)?;
+        let source = self.file.source()?;
+        let touched = self.part.read(&self.file, &source, object * self.part.channels, out, &mut self.scratch)?;
+        drop(source);
+        self.part.pad(site, window, out);
+        probe.ended(Stage::Read);
+        Ok(touched)
+    }
+}
+
+/// Reads records from a file each.
+pub struct EachReader {
+    part: Part,
+    folder: PathBuf,
+    /// Path of the file last opened.
+    path: String,
+    /// The header that every file has when we wrote it.
+    header: Vec<u8>,
+    /// The header as found.
+    start: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl EachReader {
+    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
+        let part = Part::of(spec)?;
+        let folder = spec.stored_folder("npy")?;
+        let shape = spec.dataset.record_shape();
+        let dtype = spec.dataset.info.dtype;
+        let header = header::encode(dtype, &shape);
+        let record = if part.whole { 0 } else { shape.iter().product::<usize>() * dtype.size() };
+        let start = vec![0; header.len()];
+        Ok(Self { part, folder, path: String::new(), header, start, record: vec![0; record] })
+    }
+
+    /// Reads the whole record of `object` into `record`. Returns the bytes read.
+    fn read_record(
+        path: &Path,
+        expected: &[u8],
+        start: &mut [u8],
+        record: &mut [u8],
+        dataset: &Dataset,
+    ) -> Result<u64, FormatError> {
+        let mut file = File::open(path).map_err(|e| FormatError::io(path, e))?;
+        let len = start.len() + record.len();
+        // Header and record in one call: the header of a file that we wrote is known to the byte.
+        let read = file
+            .read_vectored(&mut [IoSliceMut::new(start), IoSliceMut::new(record)])
+            .map_err(|e| FormatError::io(path, e))?;
+        if read == len && start == expected {
+            return Ok(len as u64);
+        }
+        let header = Header::read(path, &file)?;
+        file::check(path, &header, dataset.info.dtype, &dataset.record_shape())?;
+        file.read_exact_at(record, header.data as u64).map_err(|e| FormatError::io(path, e))?;
+        Ok((header.data + record.len()) as u64)
+    }
+}
+
+impl Reader for EachReader {
+    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
+        let Self { part, folder, path, header, start, record } = self;
+        let (site, window) = part.spec.window(object)?;
+        let dataset = &part.spec.dataset;
+        path.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(path, "{}/{object:06}.npy", folder.display());
+        let path = Path::new(path.as_str());
+        if part.whole {
+            let touched = Self::read_record(path, header, start, out, dataset)?;
+            part.pad(site, window, out);
+            probe.ended(Stage::Read);
+            return Ok(touched);
+        }
+        let touched = Self::read_record(path, header, start, record, dataset)?;
+        probe.ended(Stage::Read);
+        part.cut(record, out);
+        part.pad(site, window, out);
+        probe.ended(Stage::Decode);
+        Ok(touched)
+    }
+}
+
+/// Writes all records into one file.
+pub fn write_stack(dataset: &Dataset, into: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), FormatError> {
+    let path = into.join(STACK);
+    let failed = |e| FormatError::io(&path, e);
+    let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
+    let [channels, height, width] = dataset.record_shape();
+    let header = header::encode(dataset.info.dtype, &[dataset.objects.rows.len(), channels, height, width]);
+    file.write_all(&header).map_err(failed)?;
+    for_each_record(dataset, progress, |_, record| file.write_all(record).map_err(failed))?;
+    file.flush().map_err(failed)
+}
+
+/// Writes a file for each record.
+pub fn write_each(dataset: &Dataset, into: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), FormatError> {
+    let header = header::encode(dataset.info.dtype, &dataset.record_shape());
+    for_each_record(dataset, progress, |object, record| {
+        let path = into.join(each_name(object));
+        let save = || {
+            let mut file = File::create(&path)?;
+            file.write_all(&header)?;
+            file.write_all(record)
+        };
+        save().map_err(|e| FormatError::io(&path, e))
+    })
+}

@@ -1,0 +1,56 @@
+//! Rows of uncompressed pixels out of a file, with as few calls and bytes as pay off.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// With gaps up to this many bytes between wanted rows, one read across the gaps is cheaper than a read for each row:
+/// a system call costs about as much as copying a page, and the device hands out whole pages anyway.
+const WORTHWHILE_GAP: usize = 4096;
+
+/// Equal rows in a file, equally far apart. All sizes in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    /// Offset of the first row.
+    pub offset: u64,
+    /// Number of rows.
+    pub count: usize,
+    /// Length of one row.
+    pub len: usize,
+    /// Distance from one row to the next.
+    pub stride: usize,
+}
+
+/// Reads `rows` into `out`, whose rows are `out_stride` bytes apart. Returns the bytes read from the file.
+///
+/// `scratch` grows once and is reused.
+pub fn read_rows(file: &File, rows: Rows, out: &mut [u8], out_stride: usize, scratch: &mut Vec<u8>) -> io::Result<u64> {
+    if rows.count == 0 || rows.len == 0 {
+        return Ok(0);
+    }
+    let span = (rows.count - 1) * rows.stride + rows.len;
+    if rows.count == 1 || (rows.len == rows.stride && out_stride == rows.len) {
+        file.read_exact_at(&mut out[..span], rows.offset)?;
+        return Ok(span as u64);
+    }
+    if rows.stride - rows.len > WORTHWHILE_GAP {
+        for (row, line) in out.chunks_mut(out_stride).take(rows.count).enumerate() {
+            file.read_exact_at(&mut line[..rows.len], rows.offset + (row * rows.stride) as u64)?;
+        }
+        return Ok((rows.count * rows.len) as u64);
+    }
+    let scratch = grown(scratch, span);
+    file.read_exact_at(scratch, rows.offset)?;
+    for (source, line) in scratch.chunks(rows.stride).zip(out.chunks_mut(out_stride)) {
+        line[..rows.len].copy_from_slice(&source[..rows.len]);
+    }
+    Ok(span as u64)
+}
+
+/// The first `len` bytes of `buffer`, which grows when it is shorter.
+pub fn grown(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
+    }
+    &mut buffer[..len]
+}

@@ -1,0 +1,160 @@
+//! Chunks of a TIFF page, from stored bytes to pixels in native byte order.
+
+use flate2::{Decompress, FlushDecompress, Status};
+use weezl::{BitOrder, LzwStatus};
+
+use super::page::{Compression, Page};
+
+/// Decoder states, kept so that no chunk allocates.
+pub struct Unpacker {
+    lzw: weezl::decode::Decoder,
+    inflate: Decompress,
+}
+
+impl Default for Unpacker {
+    fn default() -> Self {
+        Self { lzw: weezl::decode::Decoder::with_tiff_size_switch(BitOrder::Msb, 8), inflate: Decompress::new(true) }
+    }
+}
+
+impl Unpacker {
+    /// Decodes the first `rows` rows at least of a chunk of `page` into `out`, which holds a whole chunk of
+    /// `page.chunk_height` rows. `rows` are stored by the chunk.
+    ///
+    /// LZW and PackBits stop after the rows that are needed; Deflate goes on to its checksum.
+    pub fn unpack(&mut self, page: &Page, packed: &[u8], rows: usize, out: &mut [u8]) -> Result<(), String> {
+        let needed = rows * page.row_bytes();
+        let pixels = &mut out[..needed];
+        match page.compression {
+            Compression::None => match packed.get(..needed) {
+                Some(packed) => pixels.copy_from_slice(packed),
+                None => return Err(short(packed.len(), needed)),
+            },
+            Compression::Lzw => self.lzw(packed, pixels)?,
+            Compression::Deflate => self.inflate(packed, out, needed)?,
+            Compression::PackBits => unpack_bits(packed, pixels)?,
+        }
+        to_native(page, &mut out[..needed]);
+        Ok(())
+    }
+
+    fn lzw(&mut self, packed: &[u8], out: &mut [u8]) -> Result<(), String> {
+        if let [0, second, ..] = packed
+            && second & 1 == 1
+        {
+            return Err("LZW with the least significant bit first, as before TIFF 5.0".to_owned());
+        }
+        self.lzw.reset();
+        let (mut read, mut written) = (0, 0);
+        while written < out.len() {
+            let step = self.lzw.decode_bytes(&packed[read..], &mut out[written..]);
+            read += step.consumed_in;
+            written += step.consumed_out;
+            match step.status {
+                Ok(LzwStatus::Ok) => {}
+                Ok(LzwStatus::Done | LzwStatus::NoProgress) => break,
+                Err(e) => return Err(format!("not LZW data: {e}")),
+            }
+        }
+        if written < out.len() { Err(short(written, out.len())) } else { Ok(()) }
+    }
+
+    fn inflate(&mut self, packed: &[u8], out: &mut [u8], needed: usize) -> Result<(), String> {
+        self.inflate.reset(true);
+        match self.inflate.decompress(packed, out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) if self.inflate.total_out() >= needed as u64 => Ok(()),
+            Ok(Status::StreamEnd) => Err(short(self.inflate.total_out() as usize, needed)),
+            Ok(Status::Ok | Status::BufError) if self.inflate.total_out() < needed as u64 => {
+                Err(short(self.inflate.total_out() as usize, needed))
+            }
+            Ok(Status::Ok | Status::BufError) => Err("does not end after its last pixel".to_owned()),
+            Err(e) => Err(format!("not deflate data: {e}")),
+        }
+    }
+}
+
+fn short(got: usize, expected: usize) -> String {
+    format!("decodes to {got} bytes; expected {expected}")
+}
+
+/// PackBits: a count, then so many bytes as they are, or one byte so many times.
+fn unpack_bits(mut packed: &[u8], out: &mut [u8]) -> Result<(), String> {
+    let (mut written, expected) = (0, out.len());
+    while written < expected {
+        let Some((&count, rest)) = packed.split_first() else { return Err(short(written, expected)) };
+        packed = rest;
+        let left = &mut out[written..];
+        match count {
+            0..128 => {
+                let len = usize::from(count) + 1;
+                let Some((run, rest)) = packed.split_at_checked(len) else { return Err(short(written, expected)) };
+                let len = len.min(left.len());
+                left[..len].copy_from_slice(&run[..len]);
+                (packed, written) = (rest, written + len);
+            }
+            128 => {}
+            129.. => {
+                let Some((&byte, rest)) = packed.split_first() else { return Err(short(written, expected)) };
+                let len = (257 - usize::from(count)).min(left.len());
+                left[..len].fill(byte);
+                (packed, written) = (rest, written + len);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Undoes predictor and byte order of whole rows.
+fn to_native(page: &Page, pixels: &mut [u8]) {
+    let swapped = page.big_endian != cfg!(target_endian = "big");
+    if !swapped && !page.differences {
+        return;
+    }
+    for row in pixels.chunks_exact_mut(page.row_bytes()) {
+        match page.info.dtype.size() {
+            1 => row_to_native(
+                row.as_chunks_mut().0,
+                page,
+                u8::from_be_bytes,
+                u8::from_le_bytes,
+                u8::to_ne_bytes,
+                u8::wrapping_add,
+            ),
+            2 => row_to_native(
+                row.as_chunks_mut().0,
+                page,
+                u16::from_be_bytes,
+                u16::from_le_bytes,
+                u16::to_ne_bytes,
+                u16::wrapping_add,
+            ),
+            _ => row_to_native(
+                row.as_chunks_mut().0,
+                page,
+                u32::from_be_bytes,
+                u32::from_le_bytes,
+                u32::to_ne_bytes,
+                u32::wrapping_add,
+            ),
+        }
+    }
+}
+
+/// One row of numbers `T` of `N` bytes. Differences are taken between whole numbers of the pixel's width, also for
+/// floats.
+fn row_to_native<T: Copy + Default, const N: usize>(
+    row: &mut [[u8; N]],
+    page: &Page,
+    big: fn([u8; N]) -> T,
+    little: fn([u8; N]) -> T,
+    native: fn(T) -> [u8; N],
+    add: fn(T, T) -> T,
+) {
+    let from = if page.big_endian { big } else { little };
+    let mut sum = T::default();
+    for pixel in row {
+        let value = from(*pixel);
+        sum = if page.differences { add(sum, value) } else { value };
+        *pixel = native(sum);
+    }
+}

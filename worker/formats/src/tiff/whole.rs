@@ -1,0 +1,69 @@
+//! Whole pages through the `tiff` crate. The reference pixels of imported datasets come from here, so that our own
+//! chunk reader is compared with code that is not ours.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use pcb_protocol::Dtype;
+use tiff::TiffError;
+use tiff::decoder::{Decoder, DecodingResult, Limits};
+
+use crate::FormatError;
+
+use super::directory::TiffFile;
+use super::page::{self, Page, PageInfo};
+use super::reader;
+
+/// Shape and dtype of every page of the TIFF file at `path`, in their order.
+pub fn tiff_pages(path: &Path) -> Result<Vec<PageInfo>, FormatError> {
+    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
+    let tiff = TiffFile::open(path, &file)?;
+    tiff.directories().map(|directory| page::info(&tiff, &directory?)).collect()
+}
+
+/// Decodes page number `page` of the TIFF file at `path` into `out`: (Y, X), native byte order.
+pub fn read_plane(
+    path: &Path,
+    page: u32,
+    dtype: Dtype,
+    height: usize,
+    width: usize,
+    out: &mut [u8],
+) -> Result<(), FormatError> {
+    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
+    let expected = PageInfo { height: height as u32, width: width as u32, dtype };
+    reader::check(path, page, Page::read(path, &file, page)?.info, expected)?;
+    let pixels = decode(&file, page, out.len()).map_err(|e| tiff_error(path, page, e))?;
+    let got = match &pixels {
+        DecodingResult::U8(v) => Some(v.as_slice()),
+        DecodingResult::U16(v) => Some(bytemuck::cast_slice(v)),
+        DecodingResult::F32(v) => Some(bytemuck::cast_slice(v)),
+        _ => None,
+    };
+    match got {
+        Some(got) if got.len() == out.len() => {
+            out.copy_from_slice(got);
+            Ok(())
+        }
+        _ => Err(FormatError::corrupt(path, format!("page {page} does not decode to {height}x{width} {dtype}"))),
+    }
+}
+
+fn decode(file: &File, page: u32, bytes: usize) -> Result<DecodingResult, TiffError> {
+    let mut limits = Limits::default();
+    // The page's shape is the one expected, so its size is no lie.
+    limits.decoding_buffer_size = limits.decoding_buffer_size.max(bytes);
+    limits.intermediate_buffer_size = limits.intermediate_buffer_size.max(bytes);
+    let mut decoder = Decoder::new(BufReader::new(file))?.with_limits(limits);
+    decoder.seek_to_image(page as usize)?;
+    decoder.read_image()
+}
+
+fn tiff_error(path: &Path, page: u32, error: TiffError) -> FormatError {
+    match error {
+        TiffError::IoError(e) if e.raw_os_error().is_some() => FormatError::io(path, e),
+        TiffError::UnsupportedError(e) => FormatError::Unsupported(format!("{}: page {page}: {e}", path.display())),
+        e => FormatError::corrupt(path, format!("page {page}: {e}")),
+    }
+}

@@ -1,0 +1,158 @@
+//! TIFF between us and others: what the `tiff` crate writes we read, what we write tifffile reads.
+
+mod support;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use pcb_formats::{Pixels, Site, SitePixels, SourceFile, find, site_digest, store};
+use pcb_protocol::{Dtype, Layout, Pad};
+use support::{objects, pixels, refused, tiny, write};
+use tiff::encoder::colortype::{Gray8, Gray16, Gray32Float};
+use tiff::encoder::{Compression, DeflateLevel, Predictor, TiffEncoder, TiffKind};
+
+/// Writes two pages of `height` x `width`, one strip of `rows` rows after the other.
+fn write_pages<K: TiffKind>(
+    path: &Path,
+    pages: [&Pixels; 2],
+    (height, width): (u32, u32),
+    rows: u32,
+    compression: Compression,
+    predictor: Predictor,
+) {
+    let file = File::create(path).expect("created");
+    let mut encoder = TiffEncoder::<_, K>::new_generic(file)
+        .expect("encoder")
+        .with_compression(compression)
+        .with_predictor(predictor);
+    for page in pages {
+        macro_rules! page {
+            ($kind:ty, $pixels:expr) => {{
+                let mut image = encoder.new_image::<$kind>(width, height).expect("a page");
+                image.rows_per_strip(rows).expect("rows");
+                image.write_data($pixels).expect("written");
+            }};
+        }
+        match page {
+            Pixels::U8(v) => page!(Gray8, v),
+            Pixels::U16(v) => page!(Gray16, v),
+            Pixels::F32(v) => page!(Gray32Float, v),
+        }
+    }
+}
+
+#[test]
+fn strips_of_the_tiff_crate_are_read_in_place() {
+    let (height, width) = (37_u32, 53_u32);
+    let compressions =
+        [Compression::Uncompressed, Compression::Lzw, Compression::Deflate(DeflateLevel::Fast), Compression::Packbits];
+    for &dtype in Dtype::ALL {
+        for compression in compressions {
+            for predictor in [Predictor::None, Predictor::Horizontal] {
+                // The crate has no horizontal predictor for floats, and none without compression.
+                if predictor == Predictor::Horizontal
+                    && (dtype == Dtype::F32 || compression == Compression::Uncompressed)
+                {
+                    continue;
+                }
+                let folder = tempfile::tempdir().expect("a folder");
+                let plane = (height * width) as usize;
+                let pages = [pixels(dtype, 1, plane), pixels(dtype, 2, plane)];
+                let path = folder.path().join("pages.tif");
+                if compression == Compression::Lzw {
+                    let kind = write_pages::<tiff::encoder::TiffKindBig>;
+                    kind(&path, [&pages[0], &pages[1]], (height, width), 10, compression, predictor);
+                } else {
+                    let kind = write_pages::<tiff::encoder::TiffKindStandard>;
+                    kind(&path, [&pages[0], &pages[1]], (height, width), 10, compression, predictor);
+                }
+                // The second page is the first channel.
+                let mut data = Pixels::zeros(dtype, 2 * plane);
+                let half = plane * dtype.size();
+                data.bytes_mut()[..half].copy_from_slice(pages[1].bytes());
+                data.bytes_mut()[half..].copy_from_slice(pages[0].bytes());
+                let whole = SitePixels { channels: 2, height: height as usize, width: width as usize, data };
+                let source = [1, 0].map(|page| SourceFile { path: "pages.tif".into(), page }).to_vec();
+                let site = Site {
+                    plate: "P".into(),
+                    well: "B02".into(),
+                    site: "1".into(),
+                    height,
+                    width,
+                    digest: site_digest(&whole),
+                    source,
+                };
+                let names = vec!["a".to_owned(), "b".to_owned()];
+                let rows = objects(0, height, width);
+                let dataset = support::finish(folder.path(), dtype, names, vec![site], rows, (8, 8));
+                let what = format!("{dtype} {compression:?} {predictor:?}");
+                assert_eq!(dataset.reference(0).expect("reference").data.bytes(), whole.data.bytes(), "{what}");
+                let (format, variant) = find("tiff", "source", Layout::Site).expect("known");
+                store::verify(&dataset, format, variant, &mut |_, _| {}).unwrap_or_else(|e| panic!("{what}: {e}"));
+                let all: Vec<usize> = (0..9).collect();
+                let spec = support::spec(&dataset, variant, &[1, 0], (11, 15), Pad::Reflect);
+                assert_eq!(store::check_objects(format, &spec, &all).expect("reads"), None, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("colour.tif");
+    let mut encoder = TiffEncoder::new(File::create(&path).expect("created")).expect("encoder");
+    encoder.write_image::<tiff::encoder::colortype::RGB8>(2, 2, &[0; 12]).expect("written");
+    let error = refused(pcb_formats::tiff_pages(&path)).to_string();
+    assert!(error.contains("colour.tif") && error.contains("3 samples per pixel"), "{error}");
+}
+
+/// Prints, for each file named, its number of pages, whether it is tiled, the OME axes and channel names, and the
+/// digest of its pixels as tifffile reads them.
+const READ_BACK: &str = r#"
+import hashlib, re, sys, tifffile
+for path in sys.argv[1:]:
+    with tifffile.TiffFile(path) as file:
+        pixels = file.asarray()
+        names = re.findall(r'<Channel [^>]*Name="([^"]*)"', file.ome_metadata or "")
+        print(len(file.pages), file.pages[0].is_tiled, file.is_ome, file.series[0].axes, len(names),
+              hashlib.sha256(pixels.astype(pixels.dtype.newbyteorder("<")).tobytes()).hexdigest())
+"#;
+
+#[test]
+fn tifffile_reads_what_we_write() {
+    let python = std::env::var("PCB_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let present = Command::new(&python).args(["-c", "import tifffile, imagecodecs"]).output();
+    if !present.is_ok_and(|output| output.status.success()) {
+        println!("skipped: {python} has no tifffile and imagecodecs (set PCB_TEST_PYTHON)");
+        return;
+    }
+    for &dtype in Dtype::ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = tiny(folder.path(), dtype);
+        let (ome, _) = find("ome-tiff", "strip-none", Layout::Site).expect("known");
+        for variant in ome.variants {
+            write(&dataset, ome, variant);
+            let output = Command::new(&python)
+                .args(["-c", READ_BACK])
+                .args((ome.files)(&dataset, variant).expect("listed"))
+                .output()
+                .expect("python ran");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let said = String::from_utf8(output.stdout).expect("text");
+            let tiled = if variant.name.starts_with("tile") { "True" } else { "False" };
+            let expected: Vec<String> =
+                dataset.info.sites.iter().map(|site| format!("3 {tiled} True CYX 3 {}", site.digest)).collect();
+            // A site of one pixel has no axes Y and X in tifffile's eyes.
+            let same = |said: &str, expected: &str| {
+                let axes = |text: &str| text.replace(" C ", " CYX ");
+                axes(said) == axes(expected)
+            };
+            assert_eq!(said.lines().count(), expected.len());
+            for (said, expected) in said.lines().zip(&expected) {
+                assert!(same(said, expected), "{} {dtype}: tifffile says {said}, expected {expected}", variant.name);
+            }
+        }
+    }
+}

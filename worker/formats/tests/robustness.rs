@@ -1,0 +1,328 @@
+//! Damaged, missing and lying files: an error that names the file, never a panic, a hang or a wrong number.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pcb_formats::{Dataset, Format, FormatError, Pixels, Probe, Variant, find, store, write_npy};
+use pcb_protocol::{Dtype, FailureKind, Layout, Pad};
+use support::{make, refused, spec, stored_variants, tiny, write};
+
+fn small(root: &Path) -> Arc<Dataset> {
+    make(root, Dtype::U16, 2, &[(40, 50), (40, 50)], (16, 16))
+}
+
+/// Reads every object through a fresh reader; the first error, if any.
+fn read_all(dataset: &Arc<Dataset>, format: &Format, variant: &'static Variant) -> Result<(), FormatError> {
+    let spec = spec(dataset, variant, &[0, 1], (16, 16), Pad::Reflect);
+    let mut reader = (format.open)(&spec)?;
+    let mut out = Pixels::zeros(dataset.info.dtype, spec.crop_bytes() / dataset.info.dtype.size());
+    for object in 0..dataset.objects.rows.len() {
+        reader.read(object, out.bytes_mut(), &mut Probe::none())?;
+    }
+    Ok(())
+}
+
+/// Every variant with files, stored; and its first file.
+fn each_stored(check: impl Fn(&Arc<Dataset>, &'static Format, &'static Variant, PathBuf)) {
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = small(folder.path());
+        write(&dataset, format, variant);
+        read_all(&dataset, format, variant).expect("sound at first");
+        let file = (format.files)(&dataset, variant).expect("listed")[0].clone();
+        check(&dataset, format, variant, file);
+    }
+}
+
+fn assert_names(error: &FormatError, path: &Path) {
+    let text = error.to_string();
+    assert!(text.contains(&path.display().to_string()), "{text:?} does not name {}", path.display());
+}
+
+#[test]
+fn a_truncated_file_is_an_error_that_names_it() {
+    each_stored(|dataset, format, variant, file| {
+        let bytes = fs::read(&file).expect("read");
+        for len in [0, 1, 7, 9, 60, 127, 128, 200, bytes.len() / 2, bytes.len() - 1] {
+            fs::write(&file, &bytes[..len.min(bytes.len() - 1)]).expect("written");
+            let error = refused(read_all(dataset, format, variant));
+            assert_names(&error, &file);
+            assert_eq!(error.kind(), FailureKind::Failed);
+        }
+    });
+}
+
+#[test]
+fn an_empty_file_says_so() {
+    each_stored(|dataset, format, variant, file| {
+        fs::write(&file, b"").expect("written");
+        let error = refused(read_all(dataset, format, variant));
+        assert_names(&error, &file);
+        assert!(error.to_string().contains("empty file"), "{error}");
+    });
+}
+
+#[test]
+fn a_changed_byte_of_metadata_is_an_error_or_found_by_verify() {
+    each_stored(|dataset, format, variant, file| {
+        let bytes = fs::read(&file).expect("read");
+        // Header of a .npy; for TIFF its header and, at the end, its directories.
+        let metadata = (0..bytes.len().min(130)).chain(bytes.len().saturating_sub(600)..bytes.len());
+        for at in metadata.step_by(3) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x41;
+            fs::write(&file, &changed).expect("written");
+            if let Err(error) = read_all(dataset, format, variant) {
+                assert_names(&error, &file);
+            }
+            if let Ok(count) = store::verify(dataset, format, variant, &mut |_, _| {}) {
+                assert!(count > 0);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_changed_pixel_is_found_by_verify_with_its_place() {
+    each_stored(|dataset, format, variant, file| {
+        if variant.name.ends_with("lzw") || variant.name.ends_with("deflate") {
+            return;
+        }
+        let mut bytes = fs::read(&file).expect("read");
+        let at = if format.name == "npy" { 128 } else { 8 };
+        bytes[at] ^= 1;
+        fs::write(&file, bytes).expect("written");
+        let error = refused(store::verify(dataset, format, variant, &mut |_, _| {})).to_string();
+        assert!(error.contains("channel 0, row 0, column 0: expected"), "{error}");
+        let named = if variant.layout == Layout::Site { "site P_1-A01-s1" } else { "object \"s0-0\"" };
+        assert!(error.contains(named) && error.contains("formats/"), "{error}");
+    });
+}
+
+#[test]
+fn deflate_data_with_a_changed_byte_is_an_error() {
+    each_stored(|dataset, format, variant, file| {
+        if !variant.name.ends_with("deflate") {
+            return;
+        }
+        let bytes = fs::read(&file).expect("read");
+        for at in [8, 9, 20, 300, 1000] {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            fs::write(&file, &changed).expect("written");
+            let error = refused(read_all(dataset, format, variant));
+            assert_names(&error, &file);
+        }
+    });
+}
+
+#[test]
+fn a_file_that_vanished_or_is_a_folder_is_an_error_that_names_it() {
+    each_stored(|dataset, format, variant, file| {
+        fs::remove_file(&file).expect("removed");
+        assert_names(&refused(read_all(dataset, format, variant)), &file);
+        fs::create_dir(&file).expect("created");
+        assert_names(&refused(read_all(dataset, format, variant)), &file);
+        let folder = dataset.stored_dir(format.name, variant);
+        fs::remove_dir_all(&folder).expect("removed");
+        let error = refused(read_all(dataset, format, variant));
+        assert_names(&error, &folder);
+        assert!(error.to_string().contains("pcb-data write"), "{error}");
+    });
+}
+
+#[test]
+fn another_dtype_or_channel_count_is_refused() {
+    each_stored(|dataset, format, variant, file| {
+        let mut other = Dataset::clone(dataset);
+        other.info.dtype = Dtype::U8;
+        let error = refused(read_all(&Arc::new(other), format, variant));
+        assert_names(&error, &file);
+        let text = error.to_string();
+        assert!(text.contains("u16") && text.contains("u8"), "{error}");
+
+        // One channel more than the file holds: npy sees it in the shape, TIFF in the missing page or file.
+        let mut other = Dataset::clone(dataset);
+        other.info.channels.push("third".into());
+        let other = Arc::new(other);
+        let spec = spec(&other, variant, &[2], (16, 16), Pad::Reflect);
+        let read = (format.open)(&spec).and_then(|mut reader| reader.read(0, &mut [0; 512], &mut Probe::none()));
+        let text = refused(read).to_string();
+        assert!(text.contains(&dataset.stored_dir(format.name, variant).display().to_string()), "{text}");
+    });
+}
+
+#[test]
+fn channels_that_do_not_exist_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        for (channels, size) in [(&[2][..], (4, 4)), (&[], (4, 4)), (&[0], (0, 4))] {
+            let error = refused((format.open)(&spec(&dataset, variant, channels, size, Pad::Zero)));
+            assert_eq!(error.kind(), FailureKind::Unsupported, "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_crop_wholly_outside_its_site_names_object_and_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let mut moved = Dataset::clone(&dataset);
+    moved.objects.rows[3].y = 400.0;
+    let moved = Arc::new(moved);
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        let error = match (format.open)(&spec(&moved, variant, &[0], (16, 16), Pad::Reflect)) {
+            Ok(mut reader) => refused(reader.read(3, &mut [0; 512], &mut Probe::none())),
+            Err(error) => error,
+        };
+        let text = error.to_string();
+        assert!(text.contains("s0-3") && text.contains("P_1-A01-s1") && text.contains("objects.parquet"), "{text}");
+    }
+}
+
+#[test]
+fn a_failed_write_leaves_nothing() {
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = small(folder.path());
+        let lost = dataset.root.join("reference").join("P_1-A01-s2.npy");
+        fs::remove_file(&lost).expect("removed");
+        assert_names(&refused(store::write(&dataset, format, variant, &mut |_, _| {})), &lost);
+        assert!(!store::exists(&dataset, format, variant));
+        assert_eq!(fs::read_dir(dataset.root.join("formats")).expect("a folder").count(), 0);
+    }
+}
+
+#[test]
+fn leftovers_of_dead_writers_go_and_those_of_living_ones_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let formats = dataset.root.join("formats");
+    // No process has the first number: it is above the largest that Linux allows. Process 1 always lives.
+    for name in [".npy:site.tmp-4194999", ".npy:site.tmp-1", "npy:mine.tmp-4194999"] {
+        fs::create_dir_all(formats.join(name)).expect("created");
+        fs::write(formats.join(name).join("half.npy"), b"half").expect("written");
+    }
+    let (format, variant) = find("npy", "mmap", Layout::Site).expect("known");
+    write(&dataset, format, variant);
+    let mut left: Vec<_> = fs::read_dir(&formats).expect("a folder").map(|e| e.expect("entry").file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".npy:site.tmp-1", "npy:mine.tmp-4194999", "npy:site"]);
+}
+
+#[test]
+fn a_form_that_exists_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let (format, variant) = find("npy", "mmap", Layout::Site).expect("known");
+    write(&dataset, format, variant);
+    let file = (format.files)(&dataset, variant).expect("listed")[0].clone();
+    fs::write(&file, b"mine").expect("written");
+    write(&dataset, format, variant);
+    assert_eq!(fs::read(&file).expect("read"), b"mine");
+}
+
+#[test]
+fn a_record_file_of_numpys_other_header_is_read_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let (format, variant) = find("npy", "each", Layout::Object).expect("known");
+    write(&dataset, format, variant);
+    let file = (format.files)(&dataset, variant).expect("listed")[5].clone();
+    // The same array behind a header of version 2, as an older numpy may write it.
+    let bytes = fs::read(&file).expect("read");
+    let text = "{'shape': (2, 16, 16), 'descr': '<u2', 'fortran_order': False}\n";
+    let mut other = b"\x93NUMPY\x02\x00".to_vec();
+    other.extend((text.len() as u32).to_le_bytes());
+    other.extend(text.bytes());
+    other.extend(&bytes[128..]);
+    fs::write(&file, other).expect("written");
+    store::verify(&dataset, format, variant, &mut |_, _| {}).expect("still the same pixels");
+    // A big-endian one is refused rather than read wrongly.
+    let text = "{'shape': (2, 16, 16), 'descr': '>u2', 'fortran_order': False}\n";
+    let mut other = b"\x93NUMPY\x01\x00".to_vec();
+    other.extend((text.len() as u16).to_le_bytes());
+    other.extend(text.bytes());
+    other.extend(&bytes[128..]);
+    fs::write(&file, other).expect("written");
+    let error = refused(read_all(&dataset, format, variant));
+    assert_names(&error, &file);
+    assert!(error.to_string().contains("little-endian"), "{error}");
+}
+
+#[test]
+fn a_reference_of_another_shape_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let path = dataset.root.join("reference").join("P_1-A01-s1.npy");
+    write_npy(&path, &[2, 50, 40], &Pixels::zeros(Dtype::U16, 4000)).expect("written");
+    let error = refused(dataset.reference(0));
+    assert_names(&error, &path);
+    assert!(error.to_string().contains("[2, 50, 40]") && error.to_string().contains("[2, 40, 50]"), "{error}");
+}
+
+#[test]
+fn a_dataset_that_contradicts_itself_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = small(folder.path());
+    let (json, parquet) = (folder.path().join("dataset.json"), folder.path().join("objects.parquet"));
+    let refuse = |path: &Path, word: &str| {
+        let error = refused(Dataset::open(folder.path()));
+        assert_names(&error, path);
+        assert!(error.to_string().contains(word), "{error}");
+    };
+
+    let mut objects = dataset.objects.clone();
+    objects.rows.swap(0, 17);
+    objects.write(&parquet, &dataset.info.sites).expect("written");
+    refuse(&parquet, "not sorted by site");
+    objects.rows.swap(0, 17);
+    objects.rows.pop();
+    objects.write(&parquet, &dataset.info.sites).expect("written");
+    refuse(&parquet, "dataset.json says 18");
+    dataset.objects.write(&parquet, &dataset.info.sites).expect("written");
+
+    let mut info = dataset.info.clone();
+    info.sites.pop();
+    info.write(&json).expect("written");
+    refuse(&parquet, "site_index 1 is out of range");
+    let mut info = dataset.info.clone();
+    info.version = 99;
+    info.write(&json).expect("written");
+    refuse(&json, "version 99");
+    let mut info = dataset.info.clone();
+    info.sites[1].site = info.sites[0].site.clone();
+    info.write(&json).expect("written");
+    refuse(&json, "two sites");
+    fs::write(&json, b"{\"version\": 1, \"colour\": 3}").expect("written");
+    refuse(&json, "colour");
+    fs::write(&parquet, b"PAR1").expect("written");
+    dataset.info.write(&json).expect("written");
+    refuse(&parquet, "not an object table");
+}
+
+#[test]
+fn exhausted_descriptors_have_their_own_kind() {
+    let error = FormatError::io("x.npy", std::io::Error::from_raw_os_error(24));
+    assert_eq!(error.kind(), FailureKind::FdExhausted);
+    assert!(error.to_string().starts_with("x.npy: "));
+}
+
+#[test]
+fn writing_every_dtype_names_its_place_on_a_full_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::F32);
+    // What stands where the folder of stored forms should be: a file.
+    fs::write(dataset.root.join("formats"), b"in the way").expect("written");
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
+        assert_names(&refused(store::write(&dataset, format, variant, &mut |_, _| {})), &dataset.root.join("formats"));
+    }
+    let error = refused(write_npy(Path::new("/dev/full"), &[4], &Pixels::zeros(Dtype::U8, 4)));
+    assert_names(&error, Path::new("/dev/full"));
+}

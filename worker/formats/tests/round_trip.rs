@@ -1,0 +1,170 @@
+//! What was stored comes back: every variant, every dtype, crops over every edge.
+
+mod support;
+
+use std::fs;
+
+use pcb_formats::{Dataset, FormatError, Pixels, Probe, Stage, find, store};
+use pcb_protocol::{Dtype, Layout, Pad};
+use support::{refused, spec, stored_variants, tiny, write};
+
+#[test]
+fn every_variant_hands_out_the_reference_pixels() {
+    for &dtype in Dtype::ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = tiny(folder.path(), dtype);
+        let all: Vec<usize> = (0..dataset.objects.rows.len()).collect();
+        for (format, variant) in stored_variants() {
+            write(&dataset, format, variant);
+            for size in [(21, 24), (20, 24), (7, 10), (1, 1)] {
+                for pad in [Pad::Reflect, Pad::Zero] {
+                    for channels in [&[0, 1, 2][..], &[2, 0], &[1]] {
+                        let spec = spec(&dataset, variant, channels, size, pad);
+                        let mismatch = store::check_objects(format, &spec, &all).expect("reads");
+                        let what =
+                            format!("{}:{}/{} {dtype} {size:?} {pad}", format.name, variant.name, variant.layout);
+                        assert_eq!(mismatch, None, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn site_variants_cut_crops_larger_than_the_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    let all: Vec<usize> = (0..dataset.objects.rows.len()).collect();
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.layout == Layout::Site) {
+        write(&dataset, format, variant);
+        for pad in [Pad::Reflect, Pad::Zero] {
+            let spec = spec(&dataset, variant, &[0, 2], (140, 200), pad);
+            assert_eq!(store::check_objects(format, &spec, &all).expect("reads"), None, "{}", variant.name);
+        }
+    }
+}
+
+#[test]
+fn every_variant_verifies() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        let mut last = (0, 0);
+        let count = store::verify(&dataset, format, variant, &mut |done, total| last = (done, total));
+        let expected = match variant.layout {
+            Layout::Site => dataset.info.sites.len(),
+            Layout::Object => dataset.objects.rows.len(),
+        };
+        assert_eq!(count.expect("verifies"), expected as u64);
+        assert_eq!(last, (expected as u64, expected as u64));
+    }
+}
+
+#[test]
+fn a_crop_larger_than_the_record_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.layout == Layout::Object) {
+        write(&dataset, format, variant);
+        let error = refused((format.open)(&spec(&dataset, variant, &[0], (22, 24), Pad::Reflect)));
+        assert!(matches!(error, FormatError::Unsupported(_)));
+        assert!(error.to_string().contains("21x24") && error.to_string().contains("--record 22x24"), "{error}");
+    }
+}
+
+#[test]
+fn a_generated_dataset_has_no_source() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    let (format, variant) = find("tiff", "source", Layout::Site).expect("known");
+    assert!(!store::exists(&dataset, format, variant));
+    for error in [
+        refused((format.open)(&spec(&dataset, variant, &[0], (4, 4), Pad::Reflect))),
+        refused((format.files)(&dataset, variant)),
+        refused(store::write(&dataset, format, variant, &mut |_, _| {})),
+    ] {
+        assert!(matches!(error, FormatError::Unsupported(_)), "{error}");
+    }
+}
+
+#[test]
+fn files_lists_exactly_what_was_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U8);
+    for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
+        assert!(!store::exists(&dataset, format, variant) || store::list(&dataset).is_ok());
+        write(&dataset, format, variant);
+        assert!(store::exists(&dataset, format, variant));
+        let entries = fs::read_dir(dataset.stored_dir(format.name, variant)).expect("a folder");
+        let mut found: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        found.sort();
+        assert_eq!((format.files)(&dataset, variant).expect("listed"), found);
+    }
+    let listed = store::list(&dataset).expect("listed");
+    let names: Vec<String> = listed.iter().map(|form| format!("{}:{}", form.format, form.stored)).collect();
+    assert_eq!(names[..3], ["npy:object-stack", "npy:object-each", "npy:site"]);
+    assert_eq!(names.len(), 3 + 6 + 6);
+    assert!(listed.iter().all(|form| form.bytes > 0));
+}
+
+#[test]
+fn stages_and_touched_bytes_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        let spec = spec(&dataset, variant, &[0, 1, 2], (8, 8), Pad::Reflect);
+        let mut reader = (format.open)(&spec).expect("opens");
+        let mut out = Pixels::zeros(Dtype::U16, 3 * 64);
+        let mut stages = Vec::new();
+        let mut listener = |stage| stages.push(stage);
+        // Object 4 is in the middle of the first site.
+        let touched = reader.read(4, out.bytes_mut(), &mut Probe::new(&mut listener)).expect("reads");
+        assert!(touched > 0 && stages.contains(&Stage::Read), "{} {stages:?}", variant.name);
+        let packed = variant.name.ends_with("lzw") || variant.name.ends_with("deflate");
+        assert!(!packed || stages.contains(&Stage::Decode), "{}", variant.name);
+        assert!(packed || touched >= 3 * 64 * 2, "{} {touched}", variant.name);
+    }
+}
+
+#[test]
+fn a_dataset_without_objects_is_stored_and_opens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let full = tiny(folder.path(), Dtype::U16);
+    let info = full.info.clone();
+    let dataset = support::finish(folder.path(), Dtype::U16, info.channels, info.sites, Vec::new(), (8, 8));
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        let opened = (format.open)(&spec(&dataset, variant, &[0], (4, 4), Pad::Reflect));
+        assert!(
+            refused(opened.expect("opens").read(0, &mut [0; 32], &mut Probe::none())).to_string().contains("0 rows")
+        );
+    }
+}
+
+#[test]
+fn the_same_table_gives_the_same_bytes_and_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    let path = folder.path().join("objects.parquet");
+    let before = fs::read(&path).expect("read");
+    dataset.objects.write(&path, &dataset.info.sites).expect("written");
+    assert_eq!(fs::read(&path).expect("read"), before);
+    assert_eq!(Dataset::open(folder.path()).expect("opens").objects, dataset.objects);
+}
+
+#[test]
+fn a_digest_changes_with_pixels_and_objects_and_not_with_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = tiny(folder.path(), Dtype::U16);
+    let (mut info, mut objects) = (dataset.info.clone(), dataset.objects.clone());
+    info.name = "other".into();
+    info.origin = "elsewhere".into();
+    assert_eq!(Dataset::digest_of(&info, &objects), dataset.info.digest);
+    objects.rows[3].x += 0.5;
+    assert_ne!(Dataset::digest_of(&info, &objects), dataset.info.digest);
+    info.sites[1].digest = "0".repeat(64);
+    assert_ne!(Dataset::digest_of(&info, &dataset.objects), dataset.info.digest);
+}

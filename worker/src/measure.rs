@@ -1,0 +1,350 @@
+//! Measures one step again and again. The only caller of the clock.
+//!
+//! A run is: open (timed on its own) → `First`, one pass over the index list → and where the data is warm: `Warmup`
+//! until the course has settled → `Steady` → a window without clock reads for each sample, for samples/s → an
+//! instrumented pass, for stage times. The clock runs for a step alone: what it hands out is dropped, compared and
+//! sent with the clock stopped. [`Step`] is a type parameter, so that nothing in the timed region is a dyn call but
+//! what the step itself makes one.
+
+mod clock;
+mod stream;
+
+use pcb_protocol::{Event, Finished, FirstRule, LinkError, Opened, Phase, StageTime, SteadyRule, WarmupRule};
+
+use crate::counters::{self, DeviceReads, Snapshot};
+use crate::error::RunError;
+use crate::warmup::{Detector, Windows};
+use stream::Stream;
+
+/// How events reach the controller while measuring.
+pub type Send<'a> = &'a dyn Fn(Event) -> Result<(), LinkError>;
+
+/// Which sample of which pass over the index list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Passes completed before.
+    pub epoch: u64,
+    /// Sample within the index list.
+    pub position: usize,
+}
+
+/// What is measured: one sample.
+pub trait Step {
+    /// What a step hands out. It is dropped with the clock stopped, except in the window without clock reads.
+    type Output;
+
+    /// Makes one sample.
+    fn step(&mut self, place: Place) -> Result<Self::Output, RunError>;
+
+    /// The same, calling `ended` at the end of each part: the time since the last call belongs to it.
+    fn instrumented(&mut self, place: Place, ended: &mut dyn FnMut(Part)) -> Result<Self::Output, RunError>;
+
+    /// Bytes so far.
+    fn stored_bytes(&self) -> StoredBytes {
+        StoredBytes::default()
+    }
+}
+
+/// A part of a step that an instrumented pass tells from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Bytes from the file.
+    Read,
+    /// Bytes to pixels.
+    Decode,
+    /// Both, where a library cannot part them.
+    ReadDecode,
+    /// Pixels into a tensor: its allocation, and the change of element type.
+    Convert,
+    /// The transform tier.
+    Transform,
+}
+
+impl Part {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Read, "read"),
+        (Self::Decode, "decode"),
+        (Self::ReadDecode, "read+decode"),
+        (Self::Convert, "convert"),
+        (Self::Transform, "transform"),
+    ];
+}
+
+/// Bytes in the stored element type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoredBytes {
+    /// Stored bytes touched, by the reader's own account.
+    pub touched: u64,
+    /// Bytes of pixels handed out.
+    pub used: u64,
+}
+
+/// What to measure besides the step itself.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Length of the index list.
+    pub len: usize,
+    /// Cap of the first pass.
+    pub first: FirstRule,
+    /// Whether each sample of the first pass is asked if it touched the device; 0.5 µs a sample, outside the clock.
+    pub observe_device: bool,
+    /// Positions of the first pass whose output is kept; sorted.
+    pub keep: Vec<usize>,
+    /// What follows the first pass; `None` where one pass is all (cold, null).
+    pub settle: Option<Settle>,
+}
+
+/// What follows the first pass of a warm run.
+#[derive(Debug, Clone, Copy)]
+pub struct Settle {
+    /// When the run counts as warmed up.
+    pub warmup: WarmupRule,
+    /// How long the steady state is observed.
+    pub steady: SteadyRule,
+    /// Length of the window without clock reads, in ns; 0 leaves it out.
+    pub rate_ns: u64,
+    /// Length of the instrumented pass, in ns; 0 leaves it out.
+    pub stages_ns: u64,
+}
+
+/// What came of it.
+pub struct Measured<S: Step> {
+    /// All that measuring itself knows; what names the index list and the comparison is left at its default.
+    pub finished: Finished,
+    /// The outputs kept, with their place.
+    pub kept: Vec<(Place, S::Output)>,
+    /// The step, still open.
+    pub step: S,
+}
+
+/// Opens and measures. Sends `Opened` and the samples.
+pub fn run<S: Step>(
+    plan: &Plan,
+    open: impl FnOnce() -> Result<S, RunError>,
+    send: Send<'_>,
+) -> Result<Measured<S>, RunError> {
+    let go = Snapshot::now();
+    let step = clocked_open(open, send)?;
+    let opened = Snapshot::now();
+
+    let mut run = Run { step, next: Place { epoch: 0, position: 0 }, len: plan.len, stream: Stream::new(send) };
+    let mut kept = Vec::with_capacity(plan.keep.len());
+    let mut finished = Finished { first_complete: run.first(plan, &mut kept)?, ..Finished::default() };
+    let StoredBytes { touched, used } = run.step.stored_bytes();
+    (finished.stored_bytes_touched, finished.stored_bytes_used) = (touched, used);
+    let mut last = Snapshot::now();
+    let first_device_bytes = last.device_bytes_since(&opened);
+
+    if let Some(settle) = plan.settle.filter(|_| plan.len > 0) {
+        finished.steady_found = Some(run.warm_up(&settle.warmup)?);
+        let mean_ns = run.steady(&settle.steady)?;
+        last = Snapshot::now();
+        if settle.rate_ns > 0 {
+            let (samples, ns) = run.rate(settle.rate_ns, mean_ns)?;
+            finished.rate = Some(samples as f64 * 1e9 / ns as f64);
+            finished.rate_samples = samples;
+        }
+        if settle.stages_ns > 0 {
+            finished.stages = run.stages(settle.stages_ns)?;
+        }
+    }
+    finished.counters = last.since(&go);
+    finished.counters.first_device_bytes = first_device_bytes;
+    Ok(Measured { finished, kept, step: run.step })
+}
+
+/// Runs steps untimed until `steps` are done or `limit_ns` have passed.
+pub fn warm_code<S: Step>(step: &mut S, len: usize, steps: usize, limit_ns: u64) -> Result<(), RunError> {
+    let begin = clock::now();
+    for number in 0..steps {
+        step.step(Place { epoch: (number / len) as u64, position: number % len })?;
+        if clock::now() - begin > limit_ns {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn clocked_open<S>(open: impl FnOnce() -> Result<S, RunError>, send: Send<'_>) -> Result<S, RunError> {
+    let (rss, before) = (counters::rss_bytes(), Snapshot::now());
+    let start = clock::now();
+    let step = open();
+    let end = clock::now();
+    let after = Snapshot::now();
+    let rss_bytes = counters::rss_bytes() as i64 - rss as i64;
+    let step = step?;
+    send(Event::Opened(Opened {
+        ns: end - start,
+        rss_bytes,
+        read_bytes: after.read_bytes_since(&before),
+        device_bytes: after.device_bytes_since(&before),
+    }))?;
+    Ok(step)
+}
+
+/// One timed sample: clock values in ns.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    start: u64,
+    end: u64,
+}
+
+impl Timed {
+    fn ns(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+struct Run<'a, S> {
+    step: S,
+    next: Place,
+    len: usize,
+    stream: Stream<'a>,
+}
+
+impl<S: Step> Run<'_, S> {
+    /// The place of the next sample; after the last of the list comes the first.
+    #[inline(always)]
+    fn advance(&mut self) -> Place {
+        let place = self.next;
+        self.next.position += 1;
+        if self.next.position >= self.len {
+            self.next = Place { epoch: place.epoch + 1, position: 0 };
+        }
+        place
+    }
+
+    /// The timed region.
+    #[inline(always)]
+    fn timed(&mut self) -> Result<(Place, Timed, S::Output), RunError> {
+        let place = self.advance();
+        let start = clock::now();
+        let output = self.step.step(place);
+        let end = clock::now();
+        Ok((place, Timed { start, end }, output?))
+    }
+
+    /// One pass, or as much of it as its cap allows. True if it is complete.
+    fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<bool, RunError> {
+        self.stream.begin(Phase::First, clock::now())?;
+        let mut keep = plan.keep.iter().copied().peekable();
+        let begin = clock::now();
+        for position in 0..plan.len {
+            let before = plan.observe_device.then(DeviceReads::now);
+            let (place, timed, output) = self.timed()?;
+            if let Some(before) = before {
+                self.stream.push_touched(DeviceReads::now() != before);
+            }
+            if keep.next_if_eq(&position).is_some() {
+                kept.push((place, output));
+            } else {
+                drop(output);
+            }
+            self.stream.push(timed)?;
+            if timed.end - begin > plan.first.max_ns && position + 1 < plan.len {
+                self.stream.flush()?;
+                return Ok(false);
+            }
+        }
+        self.stream.flush()?;
+        Ok(true)
+    }
+
+    /// Samples until the course has settled (true) or a cap is reached (false).
+    ///
+    /// The rule sees windows of this phase alone, and is asked first when the phase has seen the whole list or its
+    /// least time: the first pass pays for what is touched the first time and must not stand for the course.
+    fn warm_up(&mut self, rule: &WarmupRule) -> Result<bool, RunError> {
+        let mut windows = Windows::new(rule.window_ns);
+        let mut detector = Detector::new(rule.tolerance);
+        let begin = clock::now();
+        self.stream.begin(Phase::Warmup, begin)?;
+        let mut settled = false;
+        for samples in 1.. {
+            let (_, timed, output) = self.timed()?;
+            drop(output);
+            self.stream.push(timed)?;
+            let elapsed = timed.end - begin;
+            if let Some(median) = windows.push(timed.ns()) {
+                settled = detector.push(median, samples >= self.len as u64 || elapsed >= rule.min_ns);
+            }
+            if settled || elapsed >= rule.max_ns || samples >= rule.max_samples {
+                break;
+            }
+        }
+        self.stream.flush()?;
+        Ok(settled)
+    }
+
+    /// Observes the steady state; returns the mean duration of a sample in ns, at least 1.
+    fn steady(&mut self, rule: &SteadyRule) -> Result<u64, RunError> {
+        let begin = clock::now();
+        self.stream.begin(Phase::Steady, begin)?;
+        let mut total = 0;
+        let mut samples = 0;
+        loop {
+            let (_, timed, output) = self.timed()?;
+            drop(output);
+            self.stream.push(timed)?;
+            total += timed.ns();
+            samples += 1;
+            let elapsed = timed.end - begin;
+            let enough = elapsed >= rule.min_ns && samples >= rule.min_samples;
+            if enough || elapsed >= rule.max_ns || samples >= rule.max_samples {
+                break;
+            }
+        }
+        self.stream.flush()?;
+        Ok((total / samples).max(1))
+    }
+
+    /// Steps for at least `length` ns with a clock read about every 10 ms; returns the number of samples and the
+    /// time they took, in ns. Dropping what a step hands out is part of it.
+    fn rate(&mut self, length: u64, mean_ns: u64) -> Result<(u64, u64), RunError> {
+        const BETWEEN_READS: u64 = 10_000_000;
+        let batch = (BETWEEN_READS / mean_ns).clamp(1, 1 << 20);
+        let mut samples = 0;
+        let begin = clock::now();
+        loop {
+            for _ in 0..batch {
+                let place = self.advance();
+                drop(self.step.step(place)?);
+            }
+            samples += batch;
+            let elapsed = clock::now() - begin;
+            if elapsed >= length {
+                return Ok((samples, elapsed));
+            }
+        }
+    }
+
+    /// Steps for at least `length` ns, told apart by part. Each part includes one clock read.
+    fn stages(&mut self, length: u64) -> Result<Vec<StageTime>, RunError> {
+        let mut totals = [None; Part::ALL.len()];
+        let mut samples = 0_u64;
+        let begin = clock::now();
+        loop {
+            let place = self.advance();
+            let mut last = clock::now();
+            let output = self.step.instrumented(place, &mut |part| {
+                let now = clock::now();
+                *totals[part as usize].get_or_insert(0) += now - last;
+                last = now;
+            })?;
+            drop(output);
+            samples += 1;
+            if clock::now() - begin >= length {
+                break;
+            }
+        }
+        let mean = |total: u64| total as f64 / samples as f64;
+        let named = Part::ALL.iter().zip(totals);
+        let seen = named.filter_map(|((_, name), total)| {
+            total.map(|total| StageTime { stage: (*name).to_owned(), mean_ns: mean(total) })
+        });
+        Ok(seen.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The handshake with the controller, and what may not leave this process: panics and what libraries print.
+
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use pcb_protocol::{Command, Event, Finished, Hello, LinkError, PROTOCOL_VERSION, Request, Worker};
+
+use crate::error::RunError;
+use crate::measure::Send;
+
+/// What a prepared job does after `Go`: opens and measures, sending its events through the callback.
+pub type Measure = Box<dyn FnOnce(Send<'_>) -> Result<Finished, RunError>>;
+
+/// One of the worker programs.
+pub struct Program<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Libraries it uses, with their versions.
+    pub versions: &'a [(&'a str, &'a str)],
+    /// Gets ready for the one request: touches nothing of the measured data.
+    pub prepare: fn(Request) -> Result<Measure, RunError>,
+}
+
+/// Serves the controller whose server the only argument names.
+///
+/// Exit codes: 0 the controller was told how the run ended; 1 the controller is gone; 2 wrong usage.
+pub fn main(program: &Program<'_>) -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(server), None) = (arguments.next(), arguments.next()) else {
+        complain(program, "started by pcb-run, which gives the name of its server as the only argument");
+        return ExitCode::from(2);
+    };
+    match claim_stdout().and_then(|()| Worker::connect(&server)).and_then(|worker| serve(program, &worker)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(program, &format!("controller: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(program: &Program<'_>, worker: &Worker) -> Result<(), LinkError> {
+    keep_panic_messages();
+    let run = AssertUnwindSafe(|| run(program, worker));
+    let result = panic::catch_unwind(run).unwrap_or_else(|_| Err(RunError::Failed(last_panic())));
+    match result {
+        Ok(finished) => worker.send(Event::Finished(Box::new(finished))),
+        Err(error) => worker.send(Event::Failed(error.into_failure()?)),
+    }
+}
+
+fn run(program: &Program<'_>, worker: &Worker) -> Result<Finished, RunError> {
+    worker.send(Event::Hello(hello(program)))?;
+    let Command::Request(request) = worker.recv()? else {
+        return Err(RunError::Failed("got Go before a request".into()));
+    };
+    if request.protocol != PROTOCOL_VERSION {
+        return Err(RunError::Failed(format!(
+            "controller speaks protocol {}, this worker {PROTOCOL_VERSION}: build both from one commit",
+            request.protocol
+        )));
+    }
+    let measure = (program.prepare)(request)?;
+    worker.send(Event::Armed)?;
+    let Command::Go = worker.recv()? else {
+        return Err(RunError::Failed("got a second request instead of Go".into()));
+    };
+    measure(&|event| worker.send(event))
+}
+
+fn hello(program: &Program<'_>) -> Hello {
+    let text = |(name, version): &(&str, &str)| ((*name).to_owned(), (*version).to_owned());
+    Hello {
+        protocol: PROTOCOL_VERSION,
+        program: program.name.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("PCB_COMMIT").unwrap_or("unknown").to_owned(),
+        opt_level: option_env!("PCB_OPT_LEVEL").unwrap_or("unknown").to_owned(),
+        versions: program.versions.iter().map(text).collect(),
+    }
+}
+
+/// What a library prints goes to stderr, whose tail the controller keeps.
+fn claim_stdout() -> Result<(), LinkError> {
+    nix::unistd::dup2_stdout(std::io::stderr()).map_err(|error| LinkError::Io(error.to_string()))
+}
+
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Remembers the message of a panic with its place, which `catch_unwind` does not hand out.
+fn keep_panic_messages() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if let Ok(mut last) = LAST_PANIC.lock() {
+            *last = info.to_string();
+        }
+        print(info);
+    }));
+}
+
+fn last_panic() -> String {
+    LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default()
+}
+
+fn complain(program: &Program<'_>, message: &str) {
+    // Nobody may be reading stderr any more.
+    let _ = writeln!(std::io::stderr(), "{}: {message}", program.name);
+}
