@@ -60,7 +60,8 @@ fn start(program: &Path) -> anyhow::Result<Duration> {
 }
 
 fn compare(program: &Path, paths: &[PathBuf; 2], format: &str) -> anyhow::Result<Option<i32>> {
-    let status = Command::new(program).args(paths).args(["--all", "--format", format]).stdout(Stdio::null()).status()?;
+    let status =
+        Command::new(program).args(paths).args(["--all", "--format", format]).stdout(Stdio::null()).status()?;
     Ok(status.code())
 }
 

@@ -101,6 +101,7 @@ impl Tally {
 }
 
 fn share(name: &str, hits: u64, trials: u64) {
-    let interval = wilson(hits, trials, 0.95).map_or(String::new(), |i| format!("[{:.2}, {:.2}]", i.low * 100.0, i.high * 100.0));
+    let interval =
+        wilson(hits, trials, 0.95).map_or(String::new(), |i| format!("[{:.2}, {:.2}]", i.low * 100.0, i.high * 100.0));
     println!("  {name:<20} {:>6.2} %  {interval}  {hits} of {trials}", 100.0 * hits as f64 / trials as f64);
 }

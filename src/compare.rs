@@ -1,13 +1,13 @@
 //! Judges runs against runs: two result files, or two builds measured in one plan. Pure: views in, [`Comparison`] out.
 //!
-//! Cases are matched on their ids without `state` ([`pairs`]), checked for whether they measured the same thing
-//! ([`comparable`]), reduced to one number a run ([`Metric`]), compared on logs, and judged ([`Verdict`]).
+//! Cases are matched on their ids without `state` (`pairs`), checked for whether they measured the same thing
+//! (`comparable`), reduced to one number a run ([`Metric`]), compared on logs, and judged ([`Verdict`]).
 
 mod comparable;
 mod differences;
 mod inputs;
-mod judge;
 pub mod json;
+mod judge;
 pub mod markdown;
 mod metric;
 mod pairs;
@@ -23,7 +23,6 @@ pub use pairs::{Ambiguous, Key};
 pub use rows::{Change, Row, Side};
 pub use verdict::{VERDICTS, Verdict};
 
-use pcb_protocol::State;
 use regex::Regex;
 
 /// Least effect that counts, if nothing else is asked for: 3 %.
@@ -120,9 +119,4 @@ impl Comparison {
         let count = |verdict| self.rows.iter().filter(|row| row.gates && row.verdict == verdict).count();
         VERDICTS.iter().map(|row| (row.verdict, count(row.verdict))).filter(|(_, count)| *count > 0).collect()
     }
-}
-
-/// Where the numbers of a phase stand: a cold run has nothing but its first pass.
-fn is_steady(state: State) -> bool {
-    state == State::Warm
 }

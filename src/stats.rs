@@ -2,7 +2,7 @@
 //!
 //! The process is the unit of replication: each run reduces to one number, and everything here works over those. A
 //! function answers `None` where its input cannot carry the answer (too few values, a NaN, a logarithm of nothing), so
-//! that no NaN ever leaves this module. Formulas and their measured error rates: `docs/statistics.md`.
+//! that no NaN ever leaves this module. How often comparisons built on it err is measured by `examples/error_rates.rs`.
 
 mod center;
 mod distribution;

@@ -34,7 +34,8 @@ fn run(args: &Args) -> Result<u8, Failure> {
     let comparison = compared(args, base)?;
     write(args, &render(args, &comparison).map_err(error)?).map_err(error)?;
     if comparison.rows.is_empty() {
-        let hint = if args.filter.is_some() { "no case of either side matches --filter" } else { "neither side has a case" };
+        let hint =
+            if args.filter.is_some() { "no case of either side matches --filter" } else { "neither side has a case" };
         eprintln!("pcb-compare: nothing to compare: {hint}");
     }
     Ok(args.exit_code(&comparison))
@@ -58,7 +59,9 @@ fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = terminal.then(|| columns.unwrap_or(USUAL_WIDTH));
     Ok(match args.format {
-        Format::Text => text::render(comparison, text::Style { color: args.color.applies(terminal), width, all: args.all }),
+        Format::Text => {
+            text::render(comparison, text::Style { color: args.color.applies(terminal), width, all: args.all })
+        }
         Format::Markdown => compare::markdown::render(comparison, args.all),
         Format::Json => compare::json::render(comparison)?,
     })

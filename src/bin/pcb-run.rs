@@ -84,7 +84,7 @@ fn run(args: &Args) -> Result<u8> {
     let plan = make_plan(args, &config, &root, &builds)?;
     let mut infos = Vec::new();
     for build in &builds {
-        infos.push(runner::probe(build, args.allow_debug, &interrupt)?);
+        infos.push(runner::probe(build, config.threads, args.allow_debug, &interrupt)?);
     }
     let header = header(&config, &plan, infos, &datasets, &root)?;
     let mut journal = if args.resume {

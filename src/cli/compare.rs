@@ -178,7 +178,9 @@ impl Color {
         match self {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => terminal && !set("NO_COLOR", |value| !value.is_empty()) && !set("TERM", |value| value == "dumb"),
+            Self::Auto => {
+                terminal && !set("NO_COLOR", |value| !value.is_empty()) && !set("TERM", |value| value == "dumb")
+            }
         }
     }
 }

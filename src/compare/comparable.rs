@@ -29,6 +29,7 @@ pub(super) fn obstacle(both: &Both, inputs: &Inputs, across: &[Key]) -> Option<S
         .or_else(|| if left_out(&["dataset", "pattern"]) { None } else { other_objects(both) })
         .or_else(|| if left_out(&["crop", "pattern", "tier"]) { None } else { other_size(both) })
         .or_else(|| of_side(unsteady))
+        .or_else(|| other_storage(both))
 }
 
 /// Whether no run of the case was possible.
@@ -70,7 +71,8 @@ fn other_dataset(both: &Both, inputs: &Inputs) -> Option<String> {
 
 fn other_objects(both: &Both) -> Option<String> {
     let digests: BTreeSet<_> = values(both, |run| run.index_digest.as_deref());
-    (digests.len() > 1).then(|| "other objects, or the same in another order (index digests differ; same seed?)".to_owned())
+    (digests.len() > 1)
+        .then(|| "other objects, or the same in another order (index digests differ; same seed?)".to_owned())
 }
 
 fn other_size(both: &Both) -> Option<String> {
@@ -79,8 +81,23 @@ fn other_size(both: &Both) -> Option<String> {
 }
 
 fn unsteady(runs: &CaseRuns) -> Option<String> {
-    let unsteady = runs.ok.iter().filter(|run| run.flags.contains(&Flag::NotSteady)).count();
+    let unsteady = flagged(runs, Flag::NotSteady);
     (2 * unsteady > runs.ok.len()).then(|| format!("{unsteady} of {} runs never became steady", runs.ok.len()))
+}
+
+/// Cold passes served by a device on one side, and by a cache that pcb cannot drop on the other.
+fn other_storage(both: &Both) -> Option<String> {
+    let cached = |runs: &CaseRuns| 2 * flagged(runs, Flag::NoDeviceBytes) > runs.ok.len();
+    let side = match (cached(&both.base), cached(&both.new)) {
+        (true, false) => "base",
+        (false, true) => "new",
+        _ => return None,
+    };
+    Some(format!("only {side} read nothing from the device: a cache below the page cache served it"))
+}
+
+fn flagged(runs: &CaseRuns, flag: Flag) -> usize {
+    runs.ok.iter().filter(|run| run.flags.contains(&flag)).count()
 }
 
 fn values<'a, T: Ord>(both: &Both<'a>, value: impl Fn(&'a RunView) -> T) -> BTreeSet<T> {

@@ -52,7 +52,9 @@ pub enum InputsError {
         file: String,
     },
     /// A file that could be a side in several ways.
-    #[error("{file} holds several builds ({builds}): a comparison of two files takes files with one build each; compare its builds with pcb-compare {file}")]
+    #[error(
+        "{file} holds several builds ({builds}): a comparison of two files takes files with one build each; compare its builds with pcb-compare {file}"
+    )]
     SeveralBuilds {
         /// Its name.
         file: String,
@@ -70,7 +72,9 @@ impl<'a> Inputs<'a> {
     /// The two builds of one file: the first is the base. They ran block by block, so they are paired that way.
     pub fn builds((name, file): (&'a str, &'a FileView)) -> Result<Self, InputsError> {
         match file.header.builds.len() {
-            2 => Ok(Self { base: Input::new(name, file, 0, true), new: Input::new(name, file, 1, false), paired: true }),
+            2 => {
+                Ok(Self { base: Input::new(name, file, 0, true), new: Input::new(name, file, 1, false), paired: true })
+            }
             0 | 1 => Err(InputsError::OneBuild { file: name.to_owned() }),
             _ => Err(several(name, file)),
         }

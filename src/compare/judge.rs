@@ -86,9 +86,7 @@ fn noise(test: &Test) -> (Noise, usize) {
     let se = test.ratio.se;
     match test.repeats {
         Repeats::Blocks(n) => (Noise::Blocks(se * (n as f64).sqrt()), n),
-        Repeats::Sides(base, new) => {
-            (Noise::Sides(se / (1.0 / base as f64 + 1.0 / new as f64).sqrt()), base.min(new))
-        }
+        Repeats::Sides(base, new) => (Noise::Sides(se / (1.0 / base as f64 + 1.0 / new as f64).sqrt()), base.min(new)),
     }
 }
 

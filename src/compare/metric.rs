@@ -5,11 +5,10 @@ use std::fmt;
 use pcb_protocol::State;
 use serde::{Serialize, Serializer};
 
-use super::is_steady;
 use crate::case::{Case, Track};
-use crate::units;
 use crate::results::Flag;
 use crate::results::view::{PhaseView, RunView};
+use crate::units;
 
 /// One number of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl Metric {
             Self::P50 => phase(case, run)?.p50_ns?,
             Self::P95 => phase(case, run)?.p95_ns?,
             Self::P99 => phase(case, run)?.p99_ns?,
-            Self::Rate if is_steady(case.state) => run.rate?,
+            Self::Rate if case.state == State::Warm => run.rate?,
             Self::Rate => run.rate.or_else(|| first.map(|p| p.samples as f64 * 1e9 / p.total_ns as f64))?,
             Self::First => first?.p50_ns?,
             Self::Open => run.open?.ns as f64,

@@ -187,7 +187,9 @@ mod tests {
     fn keys_left_out_match_only_one_case_of_a_side() {
         assert_eq!(matched(&["a:b cold"], &["c:d cold"], &["format"]).expect("unambiguous"), [Pair::Both(0, 0)]);
         let error = matched(&["a:b cold"], &["c:d cold", "e:f cold"], &["format"]).expect_err("two cases of new");
-        assert!(error.to_string().starts_with("without format, several cases match each other: base getitem/smoke/a:b"));
+        assert!(
+            error.to_string().starts_with("without format, several cases match each other: base getitem/smoke/a:b")
+        );
         let one_side = matched(&["a:b cold"], &["c:d warm", "e:f warm"], &["format", "state"]);
         assert!(one_side.is_err());
     }

@@ -133,7 +133,8 @@ fn compared(both: &Both, inputs: &Inputs, settings: &Settings) -> Draft {
         row.notes.push("no spread known: measure with --repeats 6 or more".to_owned());
     }
     // A rate is inverted here, once, so that everything after it reads above 1 as slower.
-    let upright = |test: Test| Test { ratio: if metric.higher_is_better() { test.ratio.inverse() } else { test.ratio }, ..test };
+    let upright =
+        |test: Test| Test { ratio: if metric.higher_is_better() { test.ratio.inverse() } else { test.ratio }, ..test };
     Draft { row, test: test.map(upright) }
 }
 

@@ -133,7 +133,10 @@ fn test(comparison: &Comparison) -> String {
     let (alpha, margin) = (comparison.alpha, percent(comparison.margin));
     let kind = if comparison.paired { "paired by block" } else { "Welch" };
     let level = percent(1.0 - alpha);
-    format!("margin {margin}; t on logs, {kind}, {level} intervals, p < {alpha} after Holm in each track; {}", n(comparison))
+    format!(
+        "margin {margin}; t on logs, {kind}, {level} intervals, p < {alpha} after Holm in each track; {}",
+        n(comparison)
+    )
 }
 
 /// Runs a side, over the rows that were tested.

@@ -2,8 +2,8 @@
 
 use super::summary::CaseSummary;
 use super::{Input, head, summary, table};
-use crate::units;
 use crate::case::Track;
+use crate::units;
 
 /// The whole report.
 pub struct Document {

@@ -1,8 +1,8 @@
 //! The lines above the tables: what was measured, when, with what, on which machine.
 
 use super::Input;
-use crate::units;
 use crate::results::{BuildInfo, Header};
+use crate::units;
 
 /// Short names of the files: none for a single one, else A, B, C…
 pub fn labels(inputs: &[Input]) -> Vec<String> {

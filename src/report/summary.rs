@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pcb_protocol::State;
 
 use super::Input;
-use crate::case::Case;
+use crate::case::{Case, Track};
 use crate::results::{Flag, Outcome, PhaseStats, Run};
 use crate::stats::{self, Summary};
 
@@ -74,7 +74,8 @@ pub fn summarize<'a>(inputs: &[Input<'a>]) -> Vec<CaseSummary<'a>> {
 
 fn reduce<'a>(input: usize, build: &'a str, case: &'a Case, runs: &[&'a Run]) -> CaseSummary<'a> {
     let ok: Vec<&Run> = runs.iter().copied().filter(|run| run.outcome.is_ok()).collect();
-    let cold = case.state == State::Cold;
+    // A cold run has no steady state, and is its first pass; so is one that times nothing.
+    let one_pass = case.state == State::Cold || case.track == Track::Null;
     let mut flags: Vec<Flag> = ok.iter().flat_map(|run| run.flags.iter().copied()).collect();
     flags.sort_unstable();
     flags.dedup();
@@ -89,17 +90,17 @@ fn reduce<'a>(input: usize, build: &'a str, case: &'a Case, runs: &[&'a Run]) ->
         open_ns: center(&ok, |run| run.open.map(|open| open.ns as f64)),
         pass_ns: center(&ok, whole_pass),
         pass_rate: center(&ok, pass_rate),
-        p50_ns: center(&ok, |run| measured(run, cold)?.p50_ns),
-        p95_ns: center(&ok, |run| measured(run, cold)?.p95_ns),
+        p50_ns: center(&ok, |run| measured(run, one_pass)?.p50_ns),
+        p95_ns: center(&ok, |run| measured(run, one_pass)?.p95_ns),
         rate: center(&ok, |run| run.rate),
         touched: values(&ok, |run| run.touched_share).and_then(|shares| stats::median(&shares)),
         device_amplification: values(&ok, |run| run.amplification?.device).and_then(|ratios| stats::median(&ratios)),
     }
 }
 
-/// The phase that quantiles are of: a cold run has no steady state, and is its first pass.
-fn measured(run: &Run, cold: bool) -> Option<&PhaseStats> {
-    if cold { run.first.as_ref() } else { run.steady.as_ref() }
+/// The phase that quantiles are of.
+fn measured(run: &Run, one_pass: bool) -> Option<&PhaseStats> {
+    if one_pass { run.first.as_ref() } else { run.steady.as_ref() }
 }
 
 fn whole_pass(run: &Run) -> Option<f64> {

@@ -8,8 +8,8 @@ use pcb_protocol::State;
 use super::document::{Heading, Table};
 use super::notes::{Mark, Notes};
 use super::summary::CaseSummary;
-use crate::units;
 use crate::stats::{Center, Summary};
+use crate::units;
 
 /// Name of the worker build where there is only one.
 pub const ONLY_BUILD: &str = "default";

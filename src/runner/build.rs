@@ -102,7 +102,7 @@ fn installed(program: &'static str) -> Result<PathBuf, BuildError> {
 }
 
 /// Starts both programs of a build once and asks who they are.
-pub fn probe(build: &Build, allow_debug: bool, interrupt: &Interrupt) -> Result<BuildInfo, BuildError> {
+pub fn probe(build: &Build, threads: u32, allow_debug: bool, interrupt: &Interrupt) -> Result<BuildInfo, BuildError> {
     let mut versions = BTreeMap::new();
     for program in [&build.torch, &build.io] {
         let spec = Spec {
@@ -110,7 +110,7 @@ pub fn probe(build: &Build, allow_debug: bool, interrupt: &Interrupt) -> Result<
             request: request::wrap(0, Job::Null { samples: 1 }),
             timeout: Duration::from_secs(60),
             affinity: Vec::new(),
-            threads: 1,
+            threads,
             allow_debug,
         };
         let mut refused = None;
@@ -132,6 +132,6 @@ pub fn probe(build: &Build, allow_debug: bool, interrupt: &Interrupt) -> Result<
         versions.insert("opt_level".to_owned(), hello.opt_level);
         versions.extend(hello.versions);
     }
-    versions.extend(session::worker_environment(1).into_iter().map(|(name, value)| (format!("env.{name}"), value)));
+    versions.extend(session::worker_environment(threads).into_iter().map(|(name, value)| (format!("env.{name}"), value)));
     Ok(BuildInfo { name: build.name.clone(), versions })
 }

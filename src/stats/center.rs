@@ -39,7 +39,14 @@ pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mad = mad(values)?;
     if values.len() < MEDIAN_FROM {
         let (value, interval) = geometric_mean(values)?;
-        return Some(Summary { n: values.len(), center: Center::GeometricMean, value, interval, coverage: CONFIDENCE, mad });
+        return Some(Summary {
+            n: values.len(),
+            center: Center::GeometricMean,
+            value,
+            interval,
+            coverage: CONFIDENCE,
+            mad,
+        });
     }
     let MedianInterval { k, coverage } = median_interval(values.len())?;
     let mut sorted = values.to_vec();

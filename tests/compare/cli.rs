@@ -23,7 +23,10 @@ impl Bench {
         written(folder.path(), "other.json", &file(runs(&warm("npy:mmap"), &around(1050.0, 0.1))));
         written(folder.path(), "empty.json", &file(vec![]));
         let side = |build: &'static str, center| {
-            around(center, 0.01).into_iter().zip(0..).map(move |(value, block)| run(&warm("npy:mmap"), build, block, value))
+            around(center, 0.01)
+                .into_iter()
+                .zip(0..)
+                .map(move |(value, block)| run(&warm("npy:mmap"), build, block, value))
         };
         written(folder.path(), "ab.json", &ab(side("base", 1000.0).chain(side("new", 1000.5)).collect()));
         Self { folder }

@@ -49,11 +49,20 @@ fn other_items_are_not_comparable() {
 
 #[test]
 fn a_case_that_rarely_became_steady_is_not_comparable() {
-    let unsteady = |n: usize| {
-        against(move |file| file.runs.iter_mut().take(n).for_each(|run| run.flags.push(Flag::NotSteady)))
-    };
+    let unsteady =
+        |n: usize| against(move |file| file.runs.iter_mut().take(n).for_each(|run| run.flags.push(Flag::NotSteady)));
     assert_eq!(unsteady(2).verdict, Verdict::Unchanged);
     assert_obstacle(&unsteady(3), "new: 3 of 5 runs never became steady");
+}
+
+#[test]
+fn a_device_is_not_compared_with_a_cache_below_it() {
+    let base = file(runs(&cold("npy:mmap"), &around(1000.0, 0.01)));
+    let mut new = base.clone();
+    new.runs.iter_mut().take(3).for_each(|run| run.flags.push(Flag::NoDeviceBytes));
+    let why = "only new read nothing from the device: a cache below the page cache served it";
+    assert_obstacle(&row(&base, &new), why);
+    assert_eq!(row(&new, &new).verdict, Verdict::Unchanged);
 }
 
 #[test]
@@ -106,7 +115,8 @@ fn a_case_of_one_side_is_missing_with_the_reason() {
     let mut new = file(vec![]);
     let gone = row(&good(), &new);
     assert_eq!((gone.verdict, &gone.notes[..]), (Verdict::Missing, &["not in new.json".to_owned()][..]));
-    new.header.pruned = vec![Pruned { case: warm("npy:mmap").parse().expect("an id"), reason: "no such file".to_owned() }];
+    new.header.pruned =
+        vec![Pruned { case: warm("npy:mmap").parse().expect("an id"), reason: "no such file".to_owned() }];
     assert_eq!(row(&good(), &new).notes, ["not in new.json, left out: no such file"]);
     let added = row(&new, &good());
     assert_eq!((added.base_case.is_none(), added.notes.len()), (true, 1));

@@ -16,7 +16,9 @@ fn the_view_keeps_what_comparing_needs() {
         let rate = (seen.rate, made.rate);
         let (seen, made) = (seen.steady.expect("steady"), made.steady.as_ref().expect("steady"));
         assert_eq!((seen.samples, seen.total_ns), (made.samples, made.total_ns));
-        for (seen, made) in [(rate.0, rate.1), (seen.p50_ns, made.p50_ns), (seen.p95_ns, made.p95_ns), (seen.p99_ns, made.p99_ns)] {
+        for (seen, made) in
+            [(rate.0, rate.1), (seen.p50_ns, made.p50_ns), (seen.p95_ns, made.p95_ns), (seen.p99_ns, made.p99_ns)]
+        {
             // serde_json reads floats to the last place but one.
             assert!((seen.expect("a quantile") / made.expect("a quantile") - 1.0).abs() < 1e-15);
         }
@@ -45,7 +47,9 @@ fn a_newer_file_is_refused_whatever_it_holds() {
     for newer in [
         text.replacen("\"version\":1", "\"version\":99", 1),
         text.replacen("\"version\":1", "\"version\":99,\"unheard_of\":true", 1),
-        text.replacen("\"version\":1", "\"version\":99", 1).replace("\"p50_ns\"", "\"median\"").replace("\"block\"", "\"b\""),
+        text.replacen("\"version\":1", "\"version\":99", 1)
+            .replace("\"p50_ns\"", "\"median\"")
+            .replace("\"block\"", "\"b\""),
     ] {
         std::fs::write(&path, newer).expect("a writable folder");
         let error = view::read(&path).expect_err("a newer version");
@@ -60,7 +64,9 @@ fn what_the_file_contradicts_is_refused() {
     let error = view::read(&written(folder.path(), "a.json", &stranger)).expect_err("an unlisted build");
     assert!(error.to_string().contains("a run of build \"stranger\", which the header does not list"), "{error}");
     let path = written(folder.path(), "b.json", &file(runs(&warm("npy:mmap"), &[1.0])));
-    let text = std::fs::read_to_string(&path).expect("the file just written").replace("getitem/smoke/npy", "gotitem/smoke/npy");
+    let text = std::fs::read_to_string(&path)
+        .expect("the file just written")
+        .replace("getitem/smoke/npy", "gotitem/smoke/npy");
     std::fs::write(&path, text).expect("a writable folder");
     assert!(view::read(&path).expect_err("an unknown track").to_string().contains("unknown track \"gotitem\""));
 }

@@ -144,7 +144,7 @@ pub fn cold(id: &str, ms: u64, touched_percent: usize) -> Run {
 /// A run of the overhead track.
 pub fn null(ns: u64) -> Run {
     let samples: Vec<u64> = (0..1000).map(|i| ns + i % 3).collect();
-    Run { steady: thin::phase_stats(&samples, None), ..ended("null/-/-/-/-/-/-/native/asis", Outcome::Ok) }
+    Run { first: thin::phase_stats(&samples, None), ..ended("null/-/-/-/-/-/-/native/asis", Outcome::Ok) }
 }
 
 fn proof(resident: u64) -> CacheProof {

@@ -132,13 +132,14 @@ pub fn run<S: Step>(
     let mut finished = Finished { first_complete: run.first(plan, &mut kept)?, ..Finished::default() };
     let StoredBytes { touched, used } = run.step.stored_bytes();
     (finished.stored_bytes_touched, finished.stored_bytes_used) = (touched, used);
-    let mut last = Snapshot::now();
-    let first_device_bytes = last.device_bytes_since(&opened);
+    let passed = Snapshot::now();
+    let first_device_bytes = passed.device_bytes_since(&opened);
+    finished.counters = passed.since(&go);
 
     if let Some(settle) = plan.settle.filter(|_| plan.len > 0) {
         finished.steady_found = Some(run.warm_up(&settle.warmup)?);
         let mean_ns = run.steady(&settle.steady)?;
-        last = Snapshot::now();
+        finished.counters = Snapshot::now().since(&go);
         if settle.rate_ns > 0 {
             let (samples, ns) = run.rate(settle.rate_ns, mean_ns)?;
             finished.rate = Some(samples as f64 * 1e9 / ns as f64);
@@ -148,7 +149,6 @@ pub fn run<S: Step>(
             finished.stages = run.stages(settle.stages_ns)?;
         }
     }
-    finished.counters = last.since(&go);
     finished.counters.first_device_bytes = first_device_bytes;
     Ok(Measured { finished, kept, step: run.step })
 }

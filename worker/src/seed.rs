@@ -37,9 +37,9 @@ impl Draw {
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// A number in `low..high`.
+    /// A number in `low..=high`.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
-        // 24 bits: every value is exact in f32, and 1 itself never comes.
+        // 24 bits: every value is exact in f32.
         let unit = (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32;
         low + (high - low) * unit
     }
@@ -85,7 +85,7 @@ mod tests {
         for _ in 0..5000 {
             seen[draw.below(5)] += 1;
             let scale = draw.between(0.8, 1.2);
-            assert!((0.8..1.2).contains(&scale));
+            assert!((0.8..=1.2).contains(&scale));
         }
         // Five standard deviations of a binomial(5000, 1/5).
         assert!(seen.iter().all(|&n| (860..1140).contains(&n)), "{seen:?}");

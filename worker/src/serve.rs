@@ -108,3 +108,54 @@ fn complain(program: &Program<'_>, message: &str) {
     // Nobody may be reading stderr any more.
     let _ = writeln!(std::io::stderr(), "{}: {message}", program.name);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use pcb_protocol::{Controller, Failure, FailureKind, Job, LinkServer};
+
+    use super::*;
+
+    /// Serves one request with `prepare` and returns the last event.
+    fn last_event(prepare: fn(Request) -> Result<Measure, RunError>) -> Event {
+        let server = LinkServer::new().expect("a server");
+        let name = server.name().to_owned();
+        let worker = thread::spawn(move || {
+            let worker = Worker::connect(&name).expect("the server waits");
+            serve(&Program { name: "test", versions: &[], prepare }, &worker)
+        });
+        let (events, commands) = server.accept().map(Controller::split).expect("the worker connects");
+        let request = Request { protocol: PROTOCOL_VERSION, seed: 0, job: Job::Null { samples: 0 } };
+        commands.send(Command::Request(request)).expect("the worker listens");
+        commands.send(Command::Go).expect("the worker listens");
+        let last = loop {
+            let event = events.recv().expect("the worker speaks");
+            if matches!(event, Event::Finished(_) | Event::Failed(_)) {
+                break event;
+            }
+        };
+        worker.join().expect("caught").expect("the controller listens");
+        last
+    }
+
+    #[test]
+    fn a_panic_before_or_after_armed_is_a_failure_with_its_place() {
+        fn broken() -> Result<Finished, RunError> {
+            panic!("broke here")
+        }
+        let after: fn(Request) -> Result<Measure, RunError> = |_| Ok(Box::new(|_| broken()));
+        for prepare in [|_| Err(broken().expect_err("it panics")), after] {
+            let Event::Failed(failure) = last_event(prepare) else { panic!("Failed expected") };
+            assert_eq!(failure.kind, FailureKind::Failed);
+            assert!(failure.message.contains("broke here") && failure.message.contains("serve.rs:"), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_unsupported_is_told_as_such() {
+        let event = last_event(|_| Err(RunError::Unsupported("no such tier".into())));
+        let failure = Failure { kind: FailureKind::Unsupported, message: "no such tier".into() };
+        assert_eq!(event, Event::Failed(failure));
+    }
+}

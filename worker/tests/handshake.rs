@@ -41,6 +41,14 @@ fn a_null_run_tells_its_events_in_order() {
 }
 
 #[test]
+fn libtorch_is_not_loaded() {
+    let session = Session::start(IO);
+    session.recv();
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", session.pid)).expect("the worker waits for a request");
+    assert!(maps.contains("pcb-worker-io") && !maps.contains("libtorch"), "{maps}");
+}
+
+#[test]
 fn another_protocol_is_refused() {
     let session = Session::start(IO);
     session.recv();

@@ -64,7 +64,7 @@ fn tifffiles_ome_tiffs_have_the_digests_of_their_manifest() {
     let Some(interop) = data("interop") else { return };
     let (ids, manifest) = manifest(&interop);
     for name in ["strip-none", "strip-lzw-predictor", "tile32-deflate", "bigendian-tile32-lzw"] {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = support::folder();
         let mut sites = Vec::new();
         let mut rows = Vec::new();
         for (index, id) in ids.iter().enumerate() {
@@ -111,7 +111,7 @@ fn microscope_tiffs_have_the_digests_that_tifffile_gives() {
         ("nf1/Plate_2_masks", Dtype::U8, masks),
     ] {
         let Some(images) = data(folder) else { return };
-        let scratch = tempfile::tempdir().expect("a folder");
+        let scratch = support::folder();
         let (mut sites, mut rows) = (Vec::new(), Vec::new());
         for (index, (name, digest)) in files.iter().enumerate() {
             let path = images.join(name);

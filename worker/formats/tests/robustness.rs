@@ -28,7 +28,7 @@ fn read_all(dataset: &Arc<Dataset>, format: &Format, variant: &'static Variant) 
 /// Every variant with files, stored; and its first file.
 fn each_stored(check: impl Fn(&Arc<Dataset>, &'static Format, &'static Variant, PathBuf)) {
     for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = support::folder();
         let dataset = small(folder.path());
         write(&dataset, format, variant);
         read_all(&dataset, format, variant).expect("sound at first");
@@ -40,6 +40,11 @@ fn each_stored(check: impl Fn(&Arc<Dataset>, &'static Format, &'static Variant, 
 fn assert_names(error: &FormatError, path: &Path) {
     let text = error.to_string();
     assert!(text.contains(&path.display().to_string()), "{text:?} does not name {}", path.display());
+}
+
+/// Where `wanted` begins in `bytes`.
+fn position(bytes: &[u8], wanted: &[u8]) -> usize {
+    bytes.windows(wanted.len()).position(|window| window == wanted).expect("to be found")
 }
 
 #[test]
@@ -92,7 +97,11 @@ fn a_changed_pixel_is_found_by_verify_with_its_place() {
             return;
         }
         let mut bytes = fs::read(&file).expect("read");
-        let at = if format.name == "npy" { 128 } else { 8 };
+        let first = match variant.layout {
+            Layout::Site => dataset.reference(0).expect("reference").data.bytes()[..16].to_vec(),
+            Layout::Object => bytes[128..144].to_vec(),
+        };
+        let at = position(&bytes, &first);
         bytes[at] ^= 1;
         fs::write(&file, bytes).expect("written");
         let error = refused(store::verify(dataset, format, variant, &mut |_, _| {})).to_string();
@@ -109,9 +118,11 @@ fn deflate_data_with_a_changed_byte_is_an_error() {
             return;
         }
         let bytes = fs::read(&file).expect("read");
-        for at in [8, 9, 20, 300, 1000] {
+        // The two bytes of a zlib header at level 6 begin the first chunk.
+        let start = position(&bytes, &[0x78, 0x9c]);
+        for at in [0, 1, 12, 300, 1000] {
             let mut changed = bytes.clone();
-            changed[at] ^= 0x10;
+            changed[start + at] ^= 0x10;
             fs::write(&file, &changed).expect("written");
             let error = refused(read_all(dataset, format, variant));
             assert_names(&error, &file);
@@ -157,7 +168,7 @@ fn another_dtype_or_channel_count_is_refused() {
 
 #[test]
 fn channels_that_do_not_exist_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     for (format, variant) in stored_variants() {
         write(&dataset, format, variant);
@@ -170,7 +181,7 @@ fn channels_that_do_not_exist_are_refused() {
 
 #[test]
 fn a_crop_wholly_outside_its_site_names_object_and_site() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let mut moved = Dataset::clone(&dataset);
     moved.objects.rows[3].y = 400.0;
@@ -189,7 +200,7 @@ fn a_crop_wholly_outside_its_site_names_object_and_site() {
 #[test]
 fn a_failed_write_leaves_nothing() {
     for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = support::folder();
         let dataset = small(folder.path());
         let lost = dataset.root.join("reference").join("P_1-A01-s2.npy");
         fs::remove_file(&lost).expect("removed");
@@ -201,7 +212,7 @@ fn a_failed_write_leaves_nothing() {
 
 #[test]
 fn leftovers_of_dead_writers_go_and_those_of_living_ones_stay() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let formats = dataset.root.join("formats");
     // No process has the first number: it is above the largest that Linux allows. Process 1 always lives.
@@ -218,7 +229,7 @@ fn leftovers_of_dead_writers_go_and_those_of_living_ones_stay() {
 
 #[test]
 fn a_form_that_exists_is_left_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let (format, variant) = find("npy", "mmap", Layout::Site).expect("known");
     write(&dataset, format, variant);
@@ -230,7 +241,7 @@ fn a_form_that_exists_is_left_alone() {
 
 #[test]
 fn a_record_file_of_numpys_other_header_is_read_too() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let (format, variant) = find("npy", "each", Layout::Object).expect("known");
     write(&dataset, format, variant);
@@ -258,7 +269,7 @@ fn a_record_file_of_numpys_other_header_is_read_too() {
 
 #[test]
 fn a_reference_of_another_shape_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let path = dataset.root.join("reference").join("P_1-A01-s1.npy");
     write_npy(&path, &[2, 50, 40], &Pixels::zeros(Dtype::U16, 4000)).expect("written");
@@ -269,7 +280,7 @@ fn a_reference_of_another_shape_is_refused() {
 
 #[test]
 fn a_dataset_that_contradicts_itself_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = small(folder.path());
     let (json, parquet) = (folder.path().join("dataset.json"), folder.path().join("objects.parquet"));
     let refuse = |path: &Path, word: &str| {
@@ -316,7 +327,7 @@ fn exhausted_descriptors_have_their_own_kind() {
 
 #[test]
 fn writing_every_dtype_names_its_place_on_a_full_disk() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::F32);
     // What stands where the folder of stored forms should be: a file.
     fs::write(dataset.root.join("formats"), b"in the way").expect("written");

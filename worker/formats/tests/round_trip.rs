@@ -11,7 +11,7 @@ use support::{refused, spec, stored_variants, tiny, write};
 #[test]
 fn every_variant_hands_out_the_reference_pixels() {
     for &dtype in Dtype::ALL {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = support::folder();
         let dataset = tiny(folder.path(), dtype);
         let all: Vec<usize> = (0..dataset.objects.rows.len()).collect();
         for (format, variant) in stored_variants() {
@@ -33,7 +33,7 @@ fn every_variant_hands_out_the_reference_pixels() {
 
 #[test]
 fn site_variants_cut_crops_larger_than_the_site() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     let all: Vec<usize> = (0..dataset.objects.rows.len()).collect();
     for (format, variant) in stored_variants().filter(|(_, variant)| variant.layout == Layout::Site) {
@@ -47,7 +47,7 @@ fn site_variants_cut_crops_larger_than_the_site() {
 
 #[test]
 fn every_variant_verifies() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     for (format, variant) in stored_variants() {
         write(&dataset, format, variant);
@@ -64,7 +64,7 @@ fn every_variant_verifies() {
 
 #[test]
 fn a_crop_larger_than_the_record_says_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     for (format, variant) in stored_variants().filter(|(_, variant)| variant.layout == Layout::Object) {
         write(&dataset, format, variant);
@@ -76,7 +76,7 @@ fn a_crop_larger_than_the_record_says_what_to_do() {
 
 #[test]
 fn a_generated_dataset_has_no_source() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     let (format, variant) = find("tiff", "source", Layout::Site).expect("known");
     assert!(!store::exists(&dataset, format, variant));
@@ -91,7 +91,7 @@ fn a_generated_dataset_has_no_source() {
 
 #[test]
 fn files_lists_exactly_what_was_written() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U8);
     for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
         assert!(!store::exists(&dataset, format, variant) || store::list(&dataset).is_ok());
@@ -111,7 +111,7 @@ fn files_lists_exactly_what_was_written() {
 
 #[test]
 fn stages_and_touched_bytes_are_told() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     for (format, variant) in stored_variants() {
         write(&dataset, format, variant);
@@ -131,7 +131,7 @@ fn stages_and_touched_bytes_are_told() {
 
 #[test]
 fn a_dataset_without_objects_is_stored_and_opens() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let full = tiny(folder.path(), Dtype::U16);
     let info = full.info.clone();
     let dataset = support::finish(folder.path(), Dtype::U16, info.channels, info.sites, Vec::new(), (8, 8));
@@ -146,7 +146,7 @@ fn a_dataset_without_objects_is_stored_and_opens() {
 
 #[test]
 fn the_same_table_gives_the_same_bytes_and_comes_back() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     let path = folder.path().join("objects.parquet");
     let before = fs::read(&path).expect("read");
@@ -157,7 +157,7 @@ fn the_same_table_gives_the_same_bytes_and_comes_back() {
 
 #[test]
 fn a_digest_changes_with_pixels_and_objects_and_not_with_names() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
     let (mut info, mut objects) = (dataset.info.clone(), dataset.objects.clone());
     info.name = "other".into();

@@ -98,7 +98,7 @@ words! {
         None = "none",
         /// Normalise per channel, resize.
         Light = "light",
-        /// Random crop, flips, quarter turns, intensity jitter per channel, then normalise.
+        /// Random crop, flips, quarter turns, normalise per channel, then intensity jitter (normalising would undo it).
         Typical = "typical",
     }
 }

@@ -14,6 +14,8 @@ pub struct Session {
     events: EventReceiver,
     commands: CommandSender,
     worker: JoinHandle<ExitStatus>,
+    /// Process id of the worker.
+    pub pid: u32,
 }
 
 impl Session {
@@ -22,6 +24,7 @@ impl Session {
         let server = LinkServer::new().expect("a server");
         let name = server.name().to_owned();
         let mut child = Process::new(program).arg(&name).stdin(Stdio::null()).spawn().expect("the worker is built");
+        let pid = child.id();
         let worker = thread::spawn(move || {
             let status = child.wait().expect("our own child");
             // A worker that dies before it connects must fail the test instead of blocking it.
@@ -29,7 +32,7 @@ impl Session {
             status
         });
         let (events, commands) = server.accept().map(Controller::split).expect("the worker connects");
-        Self { events, commands, worker }
+        Self { events, commands, worker, pid }
     }
 
     pub fn recv(&self) -> Event {

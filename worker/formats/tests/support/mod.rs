@@ -10,6 +10,12 @@ use pcb_formats::{
     SitePixels, VERSION, Variant, site_digest, store, write_site_npy,
 };
 use pcb_protocol::{Dtype, Pad};
+use tempfile::TempDir;
+
+/// A folder that goes when dropped; in memory where that is possible, because each fsync to a disk costs milliseconds.
+pub fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
 
 /// Every (format, variant) of the table.
 pub fn variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {

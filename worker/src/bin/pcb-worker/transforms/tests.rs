@@ -124,7 +124,7 @@ fn chance_takes_every_way_and_stays_in_its_ranges() {
         assert!(choices.iter().any(|choice| choice.y == place), "row {place}");
         assert!(choices.iter().any(|choice| choice.x == place), "column {place}");
     }
-    assert!(choices.iter().all(|choice| (0.8..1.2).contains(&choice.scale[0]) && choice.shift[0].abs() <= 0.1));
+    assert!(choices.iter().all(|choice| (0.8..=1.2).contains(&choice.scale[0]) && choice.shift[0].abs() <= 0.1));
 }
 
 #[test]
