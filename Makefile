@@ -44,5 +44,5 @@ lint: setup ## clippy
 doc: setup ## build the documentation
 	$(CARGO) doc --workspace --no-deps --document-private-items
 
-clean-cache: ## remove all that setup made, and the compiled crates
+clean-cache: ## remove all that setup made, and the compiled crates of every clone
 	@scripts/setup.sh --clean

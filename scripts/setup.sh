@@ -5,11 +5,12 @@
 #   scripts/setup.sh            for building and testing (0.6 GB to download, 1.2 GB on disk)
 #   scripts/setup.sh --python   also what the Python host imports and CUDA needs (4.7 GB on disk)
 #   scripts/setup.sh --schema   also what scripts/check_schema.py imports
+#   scripts/setup.sh --leave    gives the build folder of this checkout to the next new one
 #   scripts/setup.sh --clean    removes all that it made
 #
 # Leaves three ignored things in the checkout:
 #   .libtorch          link to the torch folder that was chosen; delete it to choose again
-#   .cargo/local.toml  tells cargo where libtorch and the shared build folder are
+#   .cargo/local.toml  tells cargo where libtorch and the build folder are
 #   .venv              link to the Python of the Python host (with --python)
 #
 # All else lies in the cache folder: ${PCB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pcb}
@@ -208,13 +209,47 @@ choose_libtorch() {
     link "$folder" .libtorch
 }
 
+# Each checkout has a build folder of its own. They cannot share one: cargo takes the same crate in
+# two clones for one, goes by the times of files, and hands one clone the programs of the other.
+# But a new checkout takes over the folder of one that is gone, less our own crates: the other 200
+# need not be compiled again.
+own_build_folder() {
+    local folder free=
+    build=$cache/build/$(basename "$root")-$(printf '%s' "$root" | cksum | cut -d ' ' -f 1)
+    if [ -f "$build/.checkout" ] && [ "$(<"$build/.checkout")" = "$root" ]; then return; fi
+    for folder in "$cache"/build/*/; do
+        folder=${folder%/}
+        if [ ! -f "$folder/.checkout" ] || [ -d "$(<"$folder/.checkout")" ]; then continue; fi
+        if [ -z "$free" ]; then
+            free=$folder
+        elif [ "$folder" -nt "$free" ]; then
+            rm -rf "$free"
+            free=$folder
+        else
+            rm -rf "$folder"
+        fi
+    done
+    if [ -n "$free" ]; then
+        say "taking over the compiled crates of a checkout that is gone"
+        [ "$free" = "$build" ] || { rm -rf "$build" && mv "$free" "$build"; }
+        (cd "$root" && CARGO_BUILD_BUILD_DIR=$build cargo clean --workspace --quiet) || rm -rf "$build"
+    fi
+    mkdir -p "$build"
+    printf '%s\n' "$root" >"$build/.checkout"
+}
+
+leave_build_folder() {
+    # No checkout has an empty name.
+    [ ! -d "$build" ] || : >"$build/.checkout"
+}
+
 # Resolved paths, not the link: torch-sys is rebuilt whenever the spelling of LIBTORCH changes, so
-# every clone has to spell it alike to share the compiled bindings.
+# every clone has to spell it alike to be able to take over the compiled bindings.
 configure_cargo() {
     local file=$root/.cargo/local.toml text
     text="# Written by scripts/setup.sh.
 [build]
-build-dir = \"$cache/build\"
+build-dir = \"$build\"
 
 [env]
 LIBTORCH = \"$(readlink -f "$root/.libtorch")\""
@@ -235,8 +270,8 @@ clean() {
 # ----------------------------------------------------------------------------------------------
 
 case ${1-} in
-'' | --python | --schema | --clean) ;;
-*) die "unknown argument '$1': --python, --schema, --clean, or none" ;;
+'' | --python | --schema | --leave | --clean) ;;
+*) die "unknown argument '$1': --python, --schema, --leave, --clean, or none" ;;
 esac
 need_programs
 mkdir -p "$cache"
@@ -250,8 +285,10 @@ if [ "${1-}" = --clean ]; then
     exit
 fi
 choose_libtorch
+own_build_folder
 configure_cargo
 case ${1-} in
+--leave) leave_build_folder ;;
 --python) install_python ;;
 --schema) install_schema ;;
 esac

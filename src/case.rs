@@ -100,7 +100,17 @@ impl Case {
                 t.tier.to_string(),
             ],
         };
-        [self.track.to_string(), dataset, format, layout, pattern, crop, tier, self.host.to_string(), self.state.to_string()]
+        [
+            self.track.to_string(),
+            dataset,
+            format,
+            layout,
+            pattern,
+            crop,
+            tier,
+            self.host.to_string(),
+            self.state.to_string(),
+        ]
     }
 }
 
@@ -223,7 +233,9 @@ mod tests {
 
     #[test]
     fn broken_ids_are_refused() {
-        for id in ["", "getitem", "null/a/-/-/-/-/-/native/asis", "getitem/a/npy/object/random/all.1x1.u16/none/native/cold"] {
+        for id in
+            ["", "getitem", "null/a/-/-/-/-/-/native/asis", "getitem/a/npy/object/random/all.1x1.u16/none/native/cold"]
+        {
             assert!(id.parse::<Case>().is_err(), "{id}");
         }
     }

@@ -5,6 +5,21 @@ pub mod data;
 pub mod report;
 pub mod run;
 
+use std::io;
+
+use clap_complete::Shell;
+
+/// The completion script for `shell`, or the man page without one.
+pub fn about(mut command: clap::Command, shell: Option<Shell>) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let name = command.get_name().to_owned();
+    match shell {
+        Some(shell) => clap_complete::generate(shell, &mut command, name, &mut text),
+        None => clap_mangen::Man::new(command).render(&mut text)?,
+    }
+    Ok(text)
+}
+
 /// Exit codes, the same for every binary.
 pub mod exit {
     /// Fine; also unsupported and pruned rows, and inconclusive verdicts.

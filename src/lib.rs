@@ -14,6 +14,7 @@ pub mod config;
 pub mod data;
 pub mod environment;
 pub mod interrupt;
+pub mod output;
 pub mod plan;
 pub mod progress;
 pub mod report;

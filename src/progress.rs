@@ -65,7 +65,8 @@ impl Progress {
             let entry = left.entry(case.to_string()).or_insert((0, estimate(config, case)));
             entry.0 += 1;
         }
-        let bar = ProgressBar::with_draw_target(Some(plan.steps.len() as u64), target(voice)).with_position(done as u64);
+        let bar =
+            ProgressBar::with_draw_target(Some(plan.steps.len() as u64), target(voice)).with_position(done as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} runs, {prefix} left  {msg}") {
             bar.set_style(style);
         }

@@ -48,7 +48,8 @@ pub fn count(files: &[PathBuf]) -> Result<CacheProof, Outcome> {
 pub fn make_cold(files: &[PathBuf]) -> Result<CacheProof, Outcome> {
     let unreachable = files.iter().find_map(|path| filesystem::undroppable(path).map(|kind| (path, kind)));
     if let Some((path, kind)) = unreachable {
-        let message = format!("{} lies on {kind}, which cannot be dropped from memory; move the data to a disk", path.display());
+        let message =
+            format!("{} lies on {kind}, which cannot be dropped from memory; move the data to a disk", path.display());
         return Err(Outcome::Unsupported { message });
     }
     for path in files {
@@ -103,7 +104,10 @@ pub fn prove_warm(files: &[PathBuf]) -> Result<CacheProof, Outcome> {
         return Ok(proof);
     }
     let missing = proof.pages - proof.resident;
-    let message = format!("{missing} of {} pages in {} files are not resident: the kernel evicted them", proof.pages, proof.files);
+    let message = format!(
+        "{missing} of {} pages in {} files are not resident: the kernel evicted them",
+        proof.pages, proof.files
+    );
     Err(Outcome::NotWarm { message })
 }
 
@@ -123,7 +127,12 @@ fn why_resident(files: &[PathBuf]) -> Result<String, Outcome> {
                 None => "another process reads the file, or the file system keeps its own cache".to_owned(),
             },
         };
-        return Ok(format!("{}: {} of {} pages stay resident; {reason}", path.display(), counted.resident, counted.pages));
+        return Ok(format!(
+            "{}: {} of {} pages stay resident; {reason}",
+            path.display(),
+            counted.resident,
+            counted.pages
+        ));
     }
     Ok("pages were resident, then went by themselves".to_owned())
 }

@@ -12,8 +12,8 @@ pub mod view;
 
 pub use file::{ReadError, ResultFile, read, write};
 pub use journal::{Journal, JournalError, journal_path};
-pub use thin::phase_stats;
 pub use row::{
     Amplification, BuildInfo, CacheProof, Flag, Header, Histogram, Noise, Outcome, PhaseStats, Pruned, Run, Series,
     VERSION,
 };
+pub use thin::phase_stats;

@@ -56,7 +56,7 @@ pub enum Event<'a> {
         case: &'a Case,
     },
     /// A run has ended, or was not made since its case cannot be measured.
-    Ended(Run),
+    Ended(Box<Run>),
 }
 
 /// Why the walk ended.
@@ -110,7 +110,7 @@ impl Runner<'_> {
             if settles(&run.outcome) {
                 settled.insert(key);
             }
-            on(Event::Ended(run))?;
+            on(Event::Ended(Box::new(run)))?;
         }
         Ok(End::Complete)
     }
@@ -175,7 +175,8 @@ impl Runner<'_> {
             _ => None,
         };
         let noise = load_before.map(|before| Noise { before, after: environment::load() });
-        let context = row::Context { case, build: &build.name, step, started, before, after, noise, config: self.config };
+        let context =
+            row::Context { case, build: &build.name, step, started, before, after, noise, config: self.config };
         Some(row::assemble(context, report))
     }
 

@@ -19,8 +19,8 @@ use pcb_protocol::{Command, CommandSender, Event, LinkServer, Request};
 use crate::interrupt::Interrupt;
 use crate::results::Outcome;
 
-pub use collect::{PhaseSamples, Report};
 use collect::{Collector, Next};
+pub use collect::{PhaseSamples, Report};
 use spawn::Child;
 pub use spawn::environment as worker_environment;
 use watch::Message;
@@ -53,7 +53,9 @@ pub fn run(spec: &Spec, interrupt: &Interrupt, before_go: &mut dyn FnMut() -> Re
     let mut report = Report::default();
     let server = match LinkServer::new() {
         Ok(server) => server,
-        Err(error) => return report.end(Outcome::Failed { message: format!("cannot open a channel for a worker: {error}") }),
+        Err(error) => {
+            return report.end(Outcome::Failed { message: format!("cannot open a channel for a worker: {error}") });
+        }
     };
     let name = server.name().to_owned();
     let mut child = match Child::spawn(spec, &name) {
@@ -81,7 +83,9 @@ pub fn run(spec: &Spec, interrupt: &Interrupt, before_go: &mut dyn FnMut() -> Re
     // A death that was not ours to cause explains a closed channel better than the channel does.
     let outcome = match (outcome, died) {
         (Ended::Closed, Some(death)) => death.outcome(),
-        (Ended::Closed, None) => Outcome::Failed { message: "the worker closed its channel before it was finished".into() },
+        (Ended::Closed, None) => {
+            Outcome::Failed { message: "the worker closed its channel before it was finished".into() }
+        }
         (Ended::With(outcome), _) => outcome,
     };
     report.end(outcome)

@@ -47,9 +47,10 @@ fn ctrl_c_keeps_finished_runs_and_resume_goes_on() {
         assert!(stderr(&output).contains("another plan"), "{}", stderr(&output));
 
         // A line cut short by a crash is dropped, the run made again.
-        let cut = fs::OpenOptions::new().append(true).open(&journal).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, br#"{"case":"getitem/tiny/npy:mm"#)
-        });
+        let cut = fs::OpenOptions::new()
+            .append(true)
+            .open(&journal)
+            .and_then(|mut file| std::io::Write::write_all(&mut file, br#"{"case":"getitem/tiny/npy:mm"#));
         cut.expect("appended");
         let (output, file) = bench.run(&["--resume"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -137,7 +138,11 @@ fn a_plan_of_more_than_a_day_asks_first() {
     plan.push("--plan");
     let output = bench.pcb_run(&plan).output().expect("runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && text.contains("300000 runs of 3 cases"), "{}", &text[text.len().saturating_sub(200)..]);
+    assert!(
+        output.status.success() && text.contains("300000 runs of 3 cases"),
+        "{}",
+        &text[text.len().saturating_sub(200)..]
+    );
 }
 
 #[test]
@@ -230,7 +235,8 @@ fn a_full_disk_is_an_error_and_leaves_nothing_under_the_final_name() {
     let mut command = std::process::Command::new("unshare");
     command.current_dir(bench.path("")).args(["--mount", "--map-root-user", "sh", "-c", script, "sh"]).args(line);
     let output = command.output();
-    let Ok(output) = output.as_ref().map_err(|_| ()).and_then(|o| if o.status.code() == Some(99) { Err(()) } else { Ok(o) })
+    let Ok(output) =
+        output.as_ref().map_err(|_| ()).and_then(|o| if o.status.code() == Some(99) { Err(()) } else { Ok(o) })
     else {
         println!("skipped: no private mount namespace here");
         return;

@@ -67,14 +67,20 @@ fn a_worker_that_ends_before_hello_is_a_row_at_once() {
     let (_, rows, _bench) = outcomes("later die-before-hello");
     assert_eq!(rows, vec![Outcome::Killed { signal: 9 }; 2]);
     let (_, rows, _bench) = outcomes("later exit-early");
-    assert!(rows.iter().all(|row| matches!(row, Outcome::Failed { message } if message.contains("code 3"))), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| matches!(row, Outcome::Failed { message } if message.contains("code 3"))),
+        "{rows:?}"
+    );
     assert!(start.elapsed().as_secs() < 10, "nobody waited for the time-out of 2 x 2 x 5 s");
 }
 
 #[test]
 fn junk_on_the_channel_is_a_failed_row() {
     let (_, rows, _bench) = outcomes("later junk");
-    assert!(rows.iter().all(|row| matches!(row, Outcome::Failed { message } if message.contains("no event"))), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| matches!(row, Outcome::Failed { message } if message.contains("no event"))),
+        "{rows:?}"
+    );
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Judges result files; see `pcb-compare --help`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use pcb::cli::compare::{Args, Format};
-use pcb::cli::exit;
+use pcb::cli::{self, exit};
 use pcb::compare::{self, Comparison, Inputs, text};
+use pcb::output;
 use pcb::results::view;
 
 /// Width of a terminal that does not tell its own.
@@ -29,7 +30,10 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<u8, Failure> {
     let Some(base) = args.base.as_deref() else {
-        return about_itself(args).map(|()| exit::OK).map_err(error);
+        return cli::about(Args::command(), args.completions)
+            .and_then(|text| output::stdout(&text))
+            .map(|()| exit::OK)
+            .map_err(error);
     };
     let comparison = compared(args, base)?;
     write(args, &render(args, &comparison).map_err(error)?).map_err(error)?;
@@ -67,42 +71,12 @@ fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {
     })
 }
 
-/// Writes to stdout, or to the file asked for, which appears complete or not at all.
+/// Writes to stdout, or to the file asked for.
 fn write(args: &Args, text: &str) -> anyhow::Result<()> {
-    let Some(path) = args.output.as_deref() else { return to_stdout(text.as_bytes()) };
-    let refused = |problem: &dyn std::fmt::Display| anyhow::anyhow!("{}: {problem}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".pcb-").tempfile_in(folder).map_err(|e| refused(&e))?;
-    file.write_all(text.as_bytes()).map_err(|e| refused(&e))?;
-    // A temporary file is private; this one is meant to be read.
-    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(readable).map_err(|e| refused(&e))?;
-    let kept = if args.force { file.persist(path) } else { file.persist_noclobber(path) };
-    match kept {
-        Ok(_) => Ok(()),
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(refused(&"exists; overwrite it with --force")),
-        Err(e) => Err(refused(&e.error)),
+    match args.output.as_deref() {
+        None => Ok(output::stdout(text.as_bytes())?),
+        Some(path) => output::text_file(path, args.force, text),
     }
-}
-
-/// A reader that has seen enough, such as `head`, is no error.
-fn to_stdout(text: &[u8]) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
-    }
-}
-
-/// The completion script or the man page.
-fn about_itself(args: &Args) -> anyhow::Result<()> {
-    let mut command = Args::command();
-    let mut out = Vec::new();
-    match args.completions {
-        Some(shell) => clap_complete::generate(shell, &mut command, "pcb-compare", &mut out),
-        None => clap_mangen::Man::new(command).render(&mut out)?,
-    }
-    to_stdout(&out)
 }
 
 fn error(error: impl Into<anyhow::Error>) -> Failure {

@@ -45,7 +45,9 @@ impl FromStr for Span {
         if let Ok(seconds) = text.parse::<f64>() {
             return Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| format!("{text:?} is no duration"));
         }
-        humantime::parse_duration(text).map(Self).map_err(|e| format!("{text:?} is no duration ({e}); write 500ms, 2s, 5m"))
+        humantime::parse_duration(text)
+            .map(Self)
+            .map_err(|e| format!("{text:?} is no duration ({e}); write 500ms, 2s, 5m"))
     }
 }
 

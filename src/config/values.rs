@@ -68,7 +68,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Values<T> {
                     values.push(value);
                 }
                 if values.is_empty() {
-                    return Err(A::Error::custom("an empty list sweeps over nothing; leave the key out or give a value"));
+                    return Err(A::Error::custom(
+                        "an empty list sweeps over nothing; leave the key out or give a value",
+                    ));
                 }
                 Ok(Values(values))
             }

@@ -46,11 +46,8 @@ impl Table {
     /// The columns at these indices into [`Table::names`], in this order.
     pub fn read(&self, indices: &[usize]) -> Result<Vec<Column>, DataError> {
         let chunks = if self.csv { self.read_csv(indices)? } else { self.read_parquet(indices)? };
-        let column = |(&index, chunks): (&usize, _)| Column {
-            path: self.path.clone(),
-            name: self.names[index].clone(),
-            chunks,
-        };
+        let column =
+            |(&index, chunks): (&usize, _)| Column { path: self.path.clone(), name: self.names[index].clone(), chunks };
         Ok(indices.iter().zip(chunks).map(column).collect())
     }
 

@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use pcb_formats::{
-    Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, write_site_npy,
-};
+use pcb_formats::{Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, write_site_npy};
 use pcb_protocol::Layout;
 
 use super::folder::tree_bytes;
@@ -88,7 +86,8 @@ impl Tally {
     fn stats(&self, name: &str) -> ChannelStats {
         let mut sorted = self.values.clone();
         sorted.sort_unstable();
-        let at = |share: f64| sorted.get((sorted.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or(0);
+        let at =
+            |share: f64| sorted.get((sorted.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or(0);
         ChannelStats {
             name: name.to_owned(),
             deflate: self.raw as f64 / self.deflate as f64,

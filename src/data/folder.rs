@@ -37,7 +37,11 @@ pub fn dataset_folder(root: &Path, name: &Path) -> Result<PathBuf, DataError> {
     }
     let known: Vec<String> = datasets(root)?.iter().map(|folder| file_name(folder)).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    Err(DataError::Usage(format!("no dataset {:?} in {} (there: {known}); make or import it first", name, root.display())))
+    Err(DataError::Usage(format!(
+        "no dataset {:?} in {} (there: {known}); make or import it first",
+        name,
+        root.display()
+    )))
 }
 
 /// Folders of all datasets in the data folder, sorted. None when there is no data folder yet.

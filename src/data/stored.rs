@@ -128,7 +128,8 @@ pub fn verify(dataset: &Arc<Dataset>, form: Form, progress: &mut Progress<'_>) -
 /// Proves that the reference (or the source files) and the table of objects are those that `dataset.json` tells of.
 pub fn verify_reference(dataset: &Dataset, progress: &mut Progress<'_>) -> Result<Verdict, DataError> {
     let read = |index: usize| match dataset.reference(index) {
-        Ok(site) => Ok((site_digest(&site) != dataset.info.sites[index].digest).then(|| "not the pixels that dataset.json tells of".to_owned())),
+        Ok(site) => Ok((site_digest(&site) != dataset.info.sites[index].digest)
+            .then(|| "not the pixels that dataset.json tells of".to_owned())),
         Err(e @ FormatError::Corrupt { .. }) => Ok(Some(e.to_string())),
         Err(e) => Err(e.into()),
     };

@@ -64,8 +64,7 @@ pub fn stored_text(info: &DatasetInfo, bytes: u64, forms: &[StoredForm]) -> Stri
 
 /// Table of what a dataset's pixels are like.
 pub fn description_text(description: &Description) -> String {
-    let header =
-        ["dataset", "channel", "deflate 6", "LZW", "p1", "p10", "p50", "p90", "p99", "max", "noise"];
+    let header = ["dataset", "channel", "deflate 6", "LZW", "p1", "p10", "p50", "p90", "p99", "max", "noise"];
     let rows = description.channels.iter().map(|channel| {
         let mut row = vec![
             description.name.clone(),

@@ -26,7 +26,11 @@ fn from(root: &Path, own: &str) -> Limits {
         own.lines().find_map(|line| {
             let (_, rest) = line.split_once(':')?;
             let (controllers, path) = rest.split_once(':')?;
-            let found = if controller.is_empty() { controllers.is_empty() } else { controllers.split(',').any(|c| c == controller) };
+            let found = if controller.is_empty() {
+                controllers.is_empty()
+            } else {
+                controllers.split(',').any(|c| c == controller)
+            };
             found.then(|| path.trim_start_matches('/').to_owned())
         })
     };

@@ -13,9 +13,8 @@ use crate::residency::place;
 
 /// Looks at the machine and at where `data` lies.
 pub fn capture(data: &Path) -> Environment {
-    let wanted = RefreshKind::nothing()
-        .with_cpu(CpuRefreshKind::nothing())
-        .with_memory(MemoryRefreshKind::nothing().with_ram());
+    let wanted =
+        RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(wanted);
     let (cpu, cpus, ram_bytes) = match &system {
         Ok(system) => (
@@ -48,7 +47,8 @@ pub fn usable_cpus() -> u32 {
 }
 
 fn details(data: &Path) -> BTreeMap<String, String> {
-    let read = |path: &str| fs::read_to_string(path).map_or_else(|_| NOT_EXPOSED.to_owned(), |text| text.trim().to_owned());
+    let read =
+        |path: &str| fs::read_to_string(path).map_or_else(|_| NOT_EXPOSED.to_owned(), |text| text.trim().to_owned());
     let mut details = BTreeMap::new();
     let mut put = |name: &str, value: String| details.insert(name.to_owned(), value);
     put("governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));

@@ -72,7 +72,9 @@ fn grid(sweep: &Sweep) -> Result<Vec<Case>, PlanError> {
             let layouts: Vec<Layout> = sweep.layout.iter().copied().collect();
             for (format, variant, layout) in forms(format, &layouts)? {
                 for (crop, &pattern) in product(crops(sweep)?.iter(), sweep.pattern.iter()) {
-                    for (&tier, (&host, &state)) in product(sweep.tier.iter(), product(sweep.host.iter(), sweep.state.iter())) {
+                    for (&tier, (&host, &state)) in
+                        product(sweep.tier.iter(), product(sweep.host.iter(), sweep.state.iter()))
+                    {
                         let target = Target {
                             dataset: dataset.clone(),
                             format: format.clone(),
@@ -182,8 +184,9 @@ mod tests {
 
     #[test]
     fn a_grid_is_the_product_of_its_lists_and_null_comes_last() {
-        let (cases, pruned) =
-            expanded("[[sweep]]\ndataset='d'\nformat='npy:mmap'\nlayout='site'\ncrop=[64, 128]\npattern=['random','site']\nstate='warm'");
+        let (cases, pruned) = expanded(
+            "[[sweep]]\ndataset='d'\nformat='npy:mmap'\nlayout='site'\ncrop=[64, 128]\npattern=['random','site']\nstate='warm'",
+        );
         assert_eq!(cases.len(), 5);
         assert_eq!(cases[0], "getitem/d/npy:mmap/site/random/all.64x64.u16/none/native/warm");
         assert_eq!(cases[4], "null/-/-/-/-/-/-/native/asis");

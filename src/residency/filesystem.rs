@@ -13,7 +13,7 @@ pub fn undroppable(path: &Path) -> Option<&'static str> {
     if kind == TMPFS_MAGIC {
         return Some("tmpfs");
     }
-    #[expect(clippy::unnecessary_cast, reason = "the type differs between architectures")]
+    #[allow(clippy::unnecessary_cast, reason = "the type differs between architectures")]
     (kind.0 as i64 == RAMFS_MAGIC).then_some("ramfs")
 }
 

@@ -30,7 +30,8 @@ pub fn count(path: &Path, file: &File) -> io::Result<Counted> {
     }
     let owner = metadata.uid() == nix::unistd::geteuid().as_raw();
     if !owner && nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_err() {
-        let hint = "you neither own this file nor may write it, so the kernel hides which pages are resident; copy the data";
+        let hint =
+            "you neither own this file nor may write it, so the kernel hides which pages are resident; copy the data";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, hint));
     }
     let length = usize::try_from(bytes).map_err(|_| io::Error::other("file too large to map"))?;
@@ -98,7 +99,8 @@ pub fn tests_map_and_touch(path: &Path) -> impl Drop + use<> {
         unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     assert_ne!(address, libc::MAP_FAILED);
     // SAFETY: the file is not shrunk by the test.
-    let sum: u64 = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) }.iter().map(|&b| u64::from(b)).sum();
+    let sum: u64 =
+        unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) }.iter().map(|&b| u64::from(b)).sum();
     assert!(sum > 0);
     Held(address, length)
 }

@@ -1,6 +1,5 @@
 //! Reading and writing result files.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -76,22 +75,10 @@ fn parse(path: &Path, text: &[u8]) -> Result<ResultFile, ReadError> {
     }
 }
 
-/// Writes a result file under a temporary name, syncs it, and renames it.
+/// Writes a result file; it appears complete or not at all. One that exists is replaced.
 pub fn write(path: &Path, file: &ResultFile) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut temporary = tempfile::Builder::new().prefix(".pcb-").suffix(".tmp").tempfile_in(folder)?;
-    {
-        let mut out = std::io::BufWriter::new(&mut temporary);
-        serde_json::to_writer(&mut out, file).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")?;
-        out.flush()?;
-    }
-    temporary.as_file().sync_all()?;
-    // A temporary file is private; a result is meant to be read.
-    std::os::unix::fs::PermissionsExt::set_mode(&mut temporary.as_file().metadata()?.permissions(), 0o644);
-    temporary.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    crate::output::file(path, true, |mut out| {
+        serde_json::to_writer(&mut out, file)?;
+        out.write_all(b"\n")
+    })
 }

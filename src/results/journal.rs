@@ -118,7 +118,11 @@ impl Journal {
         let (had, runs, complete) = load(&path, &file)?;
         if had.plan_digest != header.plan_digest || had.datasets != header.datasets {
             let start = |digest: &str| digest.chars().take(8).collect();
-            return Err(JournalError::OtherPlan { path, had: start(&had.plan_digest), want: start(&header.plan_digest) });
+            return Err(JournalError::OtherPlan {
+                path,
+                had: start(&had.plan_digest),
+                want: start(&header.plan_digest),
+            });
         }
         let mut journal = Self { file, path, result: result.to_owned(), header: had, runs };
         let io = |source| JournalError::Io { path: journal.path.clone(), source };
@@ -199,7 +203,9 @@ fn load(path: &Path, file: &File) -> Result<(Header, Vec<Run>, u64), JournalErro
             break;
         }
         if header.is_none() {
-            header = Some(serde_json::from_slice(&text).map_err(|e| broken(number, format!("no header of a journal: {e}")))?);
+            header = Some(
+                serde_json::from_slice(&text).map_err(|e| broken(number, format!("no header of a journal: {e}")))?,
+            );
         } else {
             runs.push(serde_json::from_slice(&text).map_err(|e| broken(number, format!("no run: {e}")))?);
         }

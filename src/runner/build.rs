@@ -73,7 +73,8 @@ pub fn find(named: &[String]) -> Result<Vec<Build>, BuildError> {
 
 fn parse(text: &str) -> Result<Build, BuildError> {
     let error = |problem: String| BuildError::Argument { text: text.to_owned(), problem };
-    let (name, path) = text.split_once('=').ok_or_else(|| error("expected NAME=PATH, for example new=target/release".into()))?;
+    let (name, path) =
+        text.split_once('=').ok_or_else(|| error("expected NAME=PATH, for example new=target/release".into()))?;
     if name.is_empty() || name.contains('/') {
         return Err(error("the name must not be empty or contain /".into()));
     }
@@ -132,6 +133,7 @@ pub fn probe(build: &Build, threads: u32, allow_debug: bool, interrupt: &Interru
         versions.insert("opt_level".to_owned(), hello.opt_level);
         versions.extend(hello.versions);
     }
-    versions.extend(session::worker_environment(threads).into_iter().map(|(name, value)| (format!("env.{name}"), value)));
+    versions
+        .extend(session::worker_environment(threads).into_iter().map(|(name, value)| (format!("env.{name}"), value)));
     Ok(BuildInfo { name: build.name.clone(), versions })
 }

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use pcb_protocol::{
-    FirstRule, Job, PROTOCOL_VERSION, Pattern, ReadJob, Request, State, SteadyRule, Tier, WarmupRule,
-};
+use pcb_protocol::{FirstRule, Job, PROTOCOL_VERSION, Pattern, ReadJob, Request, State, SteadyRule, Tier, WarmupRule};
 
 use crate::case::Target;
 use crate::config::Config;

@@ -93,7 +93,8 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
     let outcome = outcome(&context, &report, &finished);
     let stats = |samples: Option<&PhaseSamples>| {
         let samples = samples?;
-        let touched = (case.state == State::Cold && samples.touched.len() == samples.ns.len()).then_some(&samples.touched[..]);
+        let touched =
+            (case.state == State::Cold && samples.touched.len() == samples.ns.len()).then_some(&samples.touched[..]);
         phase_stats(&samples.ns, touched)
     };
     let base = without_run(case, context.build, context.step, outcome);

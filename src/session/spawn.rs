@@ -42,8 +42,8 @@ pub struct Child {
 impl Child {
     /// Starts the worker with the server's name as its argument.
     pub fn spawn(spec: &Spec, server: &str) -> Result<Self, Outcome> {
-        let failed = |what: &str, error: &dyn std::fmt::Display| {
-            Outcome::Failed { message: format!("{}: {what}: {error}", spec.program.display()) }
+        let failed = |what: &str, error: &dyn std::fmt::Display| Outcome::Failed {
+            message: format!("{}: {what}: {error}", spec.program.display()),
         };
         let (output, input) = nix::unistd::pipe().map_err(|e| failed("pipe", &e))?;
         let mut command = Command::new(&spec.program);

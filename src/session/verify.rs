@@ -10,10 +10,17 @@ use pcb_protocol::{Finished, SAMPLES_PER_MESSAGE, Samples};
 pub fn samples(samples: &Samples, before_ns: u128, since_go: Duration) -> Option<String> {
     let wall = since_go.as_nanos();
     if samples.ns.len() > SAMPLES_PER_MESSAGE {
-        return Some(format!("the worker sent {} samples in one message; at most {SAMPLES_PER_MESSAGE} are allowed", samples.ns.len()));
+        return Some(format!(
+            "the worker sent {} samples in one message; at most {SAMPLES_PER_MESSAGE} are allowed",
+            samples.ns.len()
+        ));
     }
     if !samples.touched.is_empty() && samples.touched.len() != samples.ns.len() {
-        return Some(format!("the worker sent {} samples with {} device marks", samples.ns.len(), samples.touched.len()));
+        return Some(format!(
+            "the worker sent {} samples with {} device marks",
+            samples.ns.len(),
+            samples.touched.len()
+        ));
     }
     if samples.ns.contains(&0) {
         return Some("implausible samples: one took 0 ns".to_owned());
@@ -61,7 +68,9 @@ mod tests {
 
     #[test]
     fn lies_are_named() {
-        for (ns, word) in [(vec![0], "0 ns"), (vec![1 << 63], "sum up"), (vec![u64::MAX, u64::MAX], "sum up"), (vec![61], "since Go")] {
+        for (ns, word) in
+            [(vec![0], "0 ns"), (vec![1 << 63], "sum up"), (vec![u64::MAX, u64::MAX], "sum up"), (vec![61], "since Go")]
+        {
             let problem = samples(&of(&ns), 0, Duration::from_nanos(60)).expect("a lie");
             assert!(problem.contains(word), "{problem}");
         }

@@ -90,4 +90,3 @@ fn drain(server: LinkServer, queue: &Sender<Message>) {
         }
     }
 }
-

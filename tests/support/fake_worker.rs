@@ -122,6 +122,7 @@ fn getitem(worker: &Worker, request: &Request, words: &[&str]) {
             measure(worker, request, &["ok"], 40);
         }
         "leave-a-child" => {
+            #[expect(clippy::zombie_processes, reason = "to be left behind is its part")]
             let child = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep");
             eprintln!("child {}", child.id());
             measure(worker, request, &["ok"], 40);
@@ -139,7 +140,7 @@ fn getitem(worker: &Worker, request: &Request, words: &[&str]) {
     }
 }
 
-/// `ok [NS]`, or `spin NS NOISE`: samples of NS, times a factor that is the same for a whole run.
+/// `ok [NS]`, or `spin NS NOISE SEED`: samples of NS, times a factor that is the same for a whole run.
 fn measure(worker: &Worker, request: &Request, words: &[&str], samples: u64) {
     pass(worker, request, words, samples);
     send_finished(worker, request, samples);
@@ -148,7 +149,9 @@ fn measure(worker: &Worker, request: &Request, words: &[&str], samples: u64) {
 fn pass(worker: &Worker, request: &Request, words: &[&str], samples: u64) {
     let base: f64 = words.get(1).and_then(|text| text.parse().ok()).unwrap_or(20_000.0);
     let noise: f64 = words.get(2).and_then(|text| text.parse().ok()).unwrap_or(0.0);
-    let target = Duration::from_nanos((base * (noise * normal()).exp()) as u64);
+    let seed: u64 = words.get(3).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let factor = if noise > 0.0 { (noise * normal(seed ^ starts())).exp() } else { 1.0 };
+    let target = Duration::from_nanos((base * factor) as u64);
     worker.send(opened()).expect("sent");
     let cold = matches!(&request.job, Job::Getitem { read: ReadJob { state: State::Cold, .. } });
     send_samples(worker, Phase::First, spin(target, samples), cold);
@@ -168,10 +171,9 @@ fn spin(target: Duration, samples: u64) -> Vec<u64> {
     (0..samples).map(one).collect()
 }
 
-/// A standard normal number from this process's id and the time: a run-to-run effect, as real machines have.
-fn normal() -> f64 {
-    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
-    let mut state = time ^ (u64::from(std::process::id()) << 32);
+/// A standard normal number from a seed: a run-to-run effect, as real machines have.
+fn normal(seed: u64) -> f64 {
+    let mut state = seed;
     let mut unit = || {
         // splitmix64 (Steele, Lea, Flood 2014).
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -181,6 +183,15 @@ fn normal() -> f64 {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     };
     (-2.0 * unit().max(f64::MIN_POSITIVE).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos()
+}
+
+/// Times a worker of this folder was asked for noise, counted in a file: each run has noise of its own.
+fn starts() -> u64 {
+    let program = PathBuf::from(std::env::args_os().next().expect("a name"));
+    let mut file =
+        std::fs::OpenOptions::new().create(true).append(true).open(program.with_file_name("starts")).expect("opens");
+    file.write_all(b".").expect("written");
+    file.metadata().expect("stat").len() << 32
 }
 
 fn send_samples(worker: &Worker, phase: Phase, ns: Vec<u64>, marked: bool) {

@@ -20,8 +20,15 @@ pub fn data() -> &'static Path {
     static DATA: OnceLock<tempfile::TempDir> = OnceLock::new();
     DATA.get_or_init(|| {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let recipe =
-            Recipe { seed: 1, wells: 1, sites_per_well: 2, channels: 2, objects_per_site: 5, site_size: 64, record: 32 };
+        let recipe = Recipe {
+            seed: 1,
+            wells: 1,
+            sites_per_well: 2,
+            channels: 2,
+            objects_per_site: 5,
+            site_size: 64,
+            record: 32,
+        };
         make(folder.path(), "tiny", &recipe, Some(1), false, &mut |_| {}).expect("made");
         folder
     })

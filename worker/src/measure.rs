@@ -14,6 +14,7 @@ use pcb_protocol::{Event, Finished, FirstRule, LinkError, Opened, Phase, StageTi
 use crate::counters::{self, DeviceReads, Snapshot};
 use crate::error::RunError;
 use crate::warmup::{Detector, Windows};
+use clock::Moment;
 use stream::Stream;
 
 /// How events reach the controller while measuring.
@@ -155,10 +156,10 @@ pub fn run<S: Step>(
 
 /// Runs steps untimed until `steps` are done or `limit_ns` have passed.
 pub fn warm_code<S: Step>(step: &mut S, len: usize, steps: usize, limit_ns: u64) -> Result<(), RunError> {
-    let begin = clock::now();
+    let begin = Moment::now();
     for number in 0..steps {
         step.step(Place { epoch: (number / len) as u64, position: number % len })?;
-        if clock::now() - begin > limit_ns {
+        if Moment::now().since(begin) > limit_ns {
             break;
         }
     }
@@ -167,14 +168,14 @@ pub fn warm_code<S: Step>(step: &mut S, len: usize, steps: usize, limit_ns: u64)
 
 fn clocked_open<S>(open: impl FnOnce() -> Result<S, RunError>, send: Send<'_>) -> Result<S, RunError> {
     let (rss, before) = (counters::rss_bytes(), Snapshot::now());
-    let start = clock::now();
+    let start = Moment::now();
     let step = open();
-    let end = clock::now();
+    let end = Moment::now();
     let after = Snapshot::now();
     let rss_bytes = counters::rss_bytes() as i64 - rss as i64;
     let step = step?;
     send(Event::Opened(Opened {
-        ns: end - start,
+        ns: end.since(start),
         rss_bytes,
         read_bytes: after.read_bytes_since(&before),
         device_bytes: after.device_bytes_since(&before),
@@ -182,16 +183,16 @@ fn clocked_open<S>(open: impl FnOnce() -> Result<S, RunError>, send: Send<'_>) -
     Ok(step)
 }
 
-/// One timed sample: clock values in ns.
+/// One timed sample.
 #[derive(Debug, Clone, Copy)]
 struct Timed {
-    start: u64,
-    end: u64,
+    start: Moment,
+    end: Moment,
 }
 
 impl Timed {
     fn ns(self) -> u64 {
-        self.end - self.start
+        self.end.since(self.start)
     }
 }
 
@@ -218,17 +219,17 @@ impl<S: Step> Run<'_, S> {
     #[inline(always)]
     fn timed(&mut self) -> Result<(Place, Timed, S::Output), RunError> {
         let place = self.advance();
-        let start = clock::now();
+        let start = Moment::now();
         let output = self.step.step(place);
-        let end = clock::now();
+        let end = Moment::now();
         Ok((place, Timed { start, end }, output?))
     }
 
     /// One pass, or as much of it as its cap allows. True if it is complete.
     fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<bool, RunError> {
-        self.stream.begin(Phase::First, clock::now())?;
+        self.stream.begin(Phase::First, Moment::now())?;
         let mut keep = plan.keep.iter().copied().peekable();
-        let begin = clock::now();
+        let begin = Moment::now();
         for position in 0..plan.len {
             let before = plan.observe_device.then(DeviceReads::now);
             let (place, timed, output) = self.timed()?;
@@ -241,7 +242,7 @@ impl<S: Step> Run<'_, S> {
                 drop(output);
             }
             self.stream.push(timed)?;
-            if timed.end - begin > plan.first.max_ns && position + 1 < plan.len {
+            if timed.end.since(begin) > plan.first.max_ns && position + 1 < plan.len {
                 self.stream.flush()?;
                 return Ok(false);
             }
@@ -257,14 +258,14 @@ impl<S: Step> Run<'_, S> {
     fn warm_up(&mut self, rule: &WarmupRule) -> Result<bool, RunError> {
         let mut windows = Windows::new(rule.window_ns);
         let mut detector = Detector::new(rule.tolerance);
-        let begin = clock::now();
+        let begin = Moment::now();
         self.stream.begin(Phase::Warmup, begin)?;
         let mut settled = false;
         for samples in 1.. {
             let (_, timed, output) = self.timed()?;
             drop(output);
             self.stream.push(timed)?;
-            let elapsed = timed.end - begin;
+            let elapsed = timed.end.since(begin);
             if let Some(median) = windows.push(timed.ns()) {
                 settled = detector.push(median, samples >= self.len as u64 || elapsed >= rule.min_ns);
             }
@@ -278,7 +279,7 @@ impl<S: Step> Run<'_, S> {
 
     /// Observes the steady state; returns the mean duration of a sample in ns, at least 1.
     fn steady(&mut self, rule: &SteadyRule) -> Result<u64, RunError> {
-        let begin = clock::now();
+        let begin = Moment::now();
         self.stream.begin(Phase::Steady, begin)?;
         let mut total = 0;
         let mut samples = 0;
@@ -288,7 +289,7 @@ impl<S: Step> Run<'_, S> {
             self.stream.push(timed)?;
             total += timed.ns();
             samples += 1;
-            let elapsed = timed.end - begin;
+            let elapsed = timed.end.since(begin);
             let enough = elapsed >= rule.min_ns && samples >= rule.min_samples;
             if enough || elapsed >= rule.max_ns || samples >= rule.max_samples {
                 break;
@@ -304,14 +305,14 @@ impl<S: Step> Run<'_, S> {
         const BETWEEN_READS: u64 = 10_000_000;
         let batch = (BETWEEN_READS / mean_ns).clamp(1, 1 << 20);
         let mut samples = 0;
-        let begin = clock::now();
+        let begin = Moment::now();
         loop {
             for _ in 0..batch {
                 let place = self.advance();
                 drop(self.step.step(place)?);
             }
             samples += batch;
-            let elapsed = clock::now() - begin;
+            let elapsed = Moment::now().since(begin);
             if elapsed >= length {
                 return Ok((samples, elapsed));
             }
@@ -322,18 +323,18 @@ impl<S: Step> Run<'_, S> {
     fn stages(&mut self, length: u64) -> Result<Vec<StageTime>, RunError> {
         let mut totals = [None; Part::ALL.len()];
         let mut samples = 0_u64;
-        let begin = clock::now();
+        let begin = Moment::now();
         loop {
             let place = self.advance();
-            let mut last = clock::now();
+            let mut last = Moment::now();
             let output = self.step.instrumented(place, &mut |part| {
-                let now = clock::now();
-                *totals[part as usize].get_or_insert(0) += now - last;
+                let now = Moment::now();
+                *totals[part as usize].get_or_insert(0) += now.since(last);
                 last = now;
             })?;
             drop(output);
             samples += 1;
-            if clock::now() - begin >= length {
+            if Moment::now().since(begin) >= length {
                 break;
             }
         }

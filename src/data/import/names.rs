@@ -131,7 +131,12 @@ mod tests {
         Some((parts.plate, parts.well, parts.site, parts.channel))
     }
 
-    fn said(plate: Option<&str>, well: &str, site: &str, channel: &str) -> Option<(Option<String>, String, String, Option<String>)> {
+    fn said(
+        plate: Option<&str>,
+        well: &str,
+        site: &str,
+        channel: &str,
+    ) -> Option<(Option<String>, String, String, Option<String>)> {
         Some((plate.map(str::to_owned), well.to_owned(), site.to_owned(), Some(channel.to_owned())))
     }
 

@@ -70,8 +70,10 @@ impl Place<'_> {
         let inside = |at: f32, size: u32| (0.0..size as f32).contains(&at);
         if !inside(y, height) || !inside(x, width) {
             let name = self.site.name();
-            let problem =
-                format!("row {}: centre at row {y}, column {x} lies outside site {name} of {height}x{width}", profile.row);
+            let problem = format!(
+                "row {}: centre at row {y}, column {x} lies outside site {name} of {height}x{width}",
+                profile.row
+            );
             return Err(DataError::content(self.path, problem));
         }
         let bbox = match profile.bbox {

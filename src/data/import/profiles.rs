@@ -88,12 +88,13 @@ impl Profiles {
 impl Columns {
     fn find(path: &Path, names: &[String], id: Option<&str>) -> Result<Self, DataError> {
         let find = |wanted: &str| names.iter().position(|name| name == wanted);
-        let id = match id {
-            Some(wanted) => Some(find(wanted).ok_or_else(|| {
-                DataError::Usage(format!("--id {wanted:?}: {} has no such column", path.display()))
-            })?),
-            None => matching(names, r"(?i)^(Metadata_)?(Object|Cell)_?ID$"),
-        };
+        let id =
+            match id {
+                Some(wanted) => Some(find(wanted).ok_or_else(|| {
+                    DataError::Usage(format!("--id {wanted:?}: {} has no such column", path.display()))
+                })?),
+                None => matching(names, r"(?i)^(Metadata_)?(Object|Cell)_?ID$"),
+            };
         let (compartment, centre) = centre(names).ok_or_else(|| {
             let expected = "Nuclei_Location_Center_X and _Y (or Cells_…, Cytoplasm_…)";
             DataError::content(path, format!("no columns of centres among {}; expected {expected}", names.len()))
@@ -126,7 +127,8 @@ fn matching(names: &[String], pattern: &str) -> Option<usize> {
 /// Compartment and columns of the centre: (row, column).
 fn centre(names: &[String]) -> Option<(&str, [usize; 2])> {
     let find = |wanted: String| names.iter().position(|name| *name == wanted);
-    let of = |prefix: &str| Some([find(format!("{prefix}Location_Center_Y"))?, find(format!("{prefix}Location_Center_X"))?]);
+    let of =
+        |prefix: &str| Some([find(format!("{prefix}Location_Center_Y"))?, find(format!("{prefix}Location_Center_X"))?]);
     let known = COMPARTMENTS.iter().find_map(|compartment| {
         let columns = of(&format!("{compartment}_")).or_else(|| of(&format!("Metadata_{compartment}_")))?;
         Some((*compartment, columns))

@@ -38,15 +38,7 @@ fn grains(random: &mut Random, stain: &Stain, height: usize, width: usize) -> Ve
     grain
 }
 
-fn add_cell(
-    light: &mut [f32],
-    cell: &Cell,
-    stain: &Stain,
-    grain: &[f32],
-    wobble: &[f32],
-    height: usize,
-    width: usize,
-) {
+fn add_cell(light: &mut [f32], cell: &Cell, stain: &Stain, grain: &[f32], wobble: &[f32], height: usize, width: usize) {
     let reach = cell.body.long * GLOW_REACH;
     let per_reach2 = 1.0 / (reach * reach);
     let rows = span(cell.y, reach, height);

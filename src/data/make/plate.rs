@@ -89,8 +89,7 @@ impl Plate {
         let reference = folder.join("reference");
         fs::create_dir_all(&reference).map_err(|e| DataError::io(&reference, e))?;
         let label = format!("{}: sites", self.name);
-        let made =
-            parallel::map(self.sites(), threads, &label, progress, |index| self.write_site(index, &reference))?;
+        let made = parallel::map(self.sites(), threads, &label, progress, |index| self.write_site(index, &reference))?;
         let (sites, objects): (Vec<Site>, Vec<Vec<Object>>) = made.into_iter().unzip();
         let objects = ObjectTable { rows: objects.into_iter().flatten().collect() };
         let mut info = DatasetInfo {

@@ -129,11 +129,7 @@ impl Recipe {
     /// Bytes of pixels, uncompressed.
     pub fn sizes(&self) -> Sizes {
         let plate = self.plate("");
-        Sizes {
-            reference: plate.site_bytes(),
-            decoy: plate.decoy().site_bytes(),
-            object_form: plate.object_bytes(),
-        }
+        Sizes { reference: plate.site_bytes(), decoy: plate.decoy().site_bytes(), object_form: plate.object_bytes() }
     }
 
     /// The plate that this recipe makes.

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use pcb_protocol::Dtype;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::crop::Window;
-use crate::{FormatError, Object, ObjectTable, Pixels, SitePixels, Variant, atomic, npy, objects, tiff};
+use crate::{FormatError, ObjectTable, Pixels, SitePixels, Variant, atomic, digest, npy, objects, tiff};
 
 /// Version of `dataset.json`. 1: first version.
 pub const VERSION: u32 = 1;
@@ -262,45 +261,6 @@ impl Dataset {
     /// Digest of a dataset: SHA-256, hex, over dtype, channels, record size, the sites' names, shapes and digests, and
     /// the object table. Where it came from and what it is called do not count.
     pub fn digest_of(info: &DatasetInfo, objects: &ObjectTable) -> String {
-        let mut hash = Sha256::new();
-        // Every text is preceded by its length, so that no two datasets give the same bytes.
-        let mut text = |text: &str| {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
-        };
-        text(info.dtype.as_str());
-        text(&format!("{} {}x{}", info.channels.len(), info.record.height, info.record.width));
-        info.channels.iter().for_each(|channel| text(channel));
-        text(&info.sites.len().to_string());
-        for site in &info.sites {
-            [&site.plate, &site.well, &site.site, &site.digest].into_iter().for_each(|part| text(part));
-            text(&format!("{}x{}", site.height, site.width));
-        }
-        for row in &objects.rows {
-            text(&row.id);
-            hash_row(&mut text, row);
-        }
-        hex(&hash.finalize())
+        digest::of_dataset(info, objects)
     }
-}
-
-fn hash_row(text: &mut impl FnMut(&str), row: &Object) {
-    let [y0, x0, y1, x1] = row.bbox;
-    text(&format!("{} {:08x} {:08x} {y0} {x0} {y1} {x1}", row.site, row.y.to_bits(), row.x.to_bits()));
-}
-
-/// Digest of a site: SHA-256, hex, of its (C, Y, X) pixels in C order, little-endian.
-pub fn site_digest(site: &SitePixels) -> String {
-    let bytes = if cfg!(target_endian = "little") {
-        Sha256::digest(site.data.bytes())
-    } else {
-        let mut data = site.data.clone();
-        data.swap_bytes();
-        Sha256::digest(data.bytes())
-    };
-    hex(&bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

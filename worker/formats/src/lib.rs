@@ -7,6 +7,7 @@
 mod atomic;
 pub mod crop;
 mod dataset;
+mod digest;
 mod error;
 mod format;
 mod memory;
@@ -20,7 +21,8 @@ mod reference;
 pub mod store;
 mod tiff;
 
-pub use dataset::{Dataset, DatasetInfo, Record, Site, SourceFile, VERSION, site_digest};
+pub use dataset::{Dataset, DatasetInfo, Record, Site, SourceFile, VERSION};
+pub use digest::site_digest;
 pub use error::FormatError;
 pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Stage, Variant, find};
 pub use npy::{Array, read_npy, write_npy, write_site_npy};

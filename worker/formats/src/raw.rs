@@ -54,3 +54,34 @@ pub fn grown(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     }
     &mut buffer[..len]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn rows_come_out_the_same_whether_the_gaps_are_read_or_not() {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let bytes: Vec<u8> = (0..60_000_u32).map(|i| (i * 7 + i / 256) as u8).collect();
+        file.write_all(&bytes).expect("written");
+        let mut scratch = Vec::new();
+        // (stride, length, bytes that should be read for 7 rows)
+        for (stride, len, expected) in [(100, 100, 700), (100, 30, 630), (4126, 30, 24_786), (4127, 30, 210)] {
+            for out_stride in [len, len + 5] {
+                let mut out = vec![0xee; 7 * out_stride];
+                let rows = Rows { offset: 13, count: 7, len, stride };
+                let read = read_rows(&file, rows, &mut out, out_stride, &mut scratch).expect("read");
+                assert_eq!(read, expected, "{stride} {len}");
+                for row in 0..7 {
+                    let (from, to) = (13 + row * stride, row * out_stride);
+                    assert_eq!(out[to..to + len], bytes[from..from + len], "row {row} of {stride}");
+                    assert!(out[to + len..to + out_stride].iter().all(|&byte| byte == 0xee), "between rows");
+                }
+            }
+        }
+        let past = Rows { offset: 59_999, count: 2, len: 1, stride: 1 };
+        assert!(read_rows(&file, past, &mut [0; 2], 1, &mut scratch).is_err());
+    }
+}

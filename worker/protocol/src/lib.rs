@@ -10,7 +10,7 @@
 //!     │◀──────────── Armed │
 //!     │  cache state proven
 //!     │ Go ───────────────▶│  open, measure
-//!     │◀─── Opened, Samples… 
+//!     │◀─── Opened, Samples…
 //!     │◀── Finished | Failed
 //! ```
 //!

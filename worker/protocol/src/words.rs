@@ -191,7 +191,9 @@ impl FromStr for Channels {
         let list: Result<Vec<u16>, _> = text.split('+').map(str::parse).collect();
         match list {
             Ok(list) => Ok(Self::List(list)),
-            Err(_) => Err(ParseWordError { what: "channels", got: text.to_owned(), expected: "all, or indices like 0+2" }),
+            Err(_) => {
+                Err(ParseWordError { what: "channels", got: text.to_owned(), expected: "all, or indices like 0+2" })
+            }
         }
     }
 }
@@ -221,9 +223,14 @@ impl fmt::Display for Crop {
 impl FromStr for Crop {
     type Err = ParseWordError;
     fn from_str(text: &str) -> Result<Self, ParseWordError> {
-        let error = || ParseWordError { what: "crop", got: text.to_owned(), expected: "channels.HEIGHTxWIDTH.dtype, like all.128x128.u16" };
+        let error = || ParseWordError {
+            what: "crop",
+            got: text.to_owned(),
+            expected: "channels.HEIGHTxWIDTH.dtype, like all.128x128.u16",
+        };
         let mut parts = text.split('.');
-        let (Some(channels), Some(size), Some(dtype), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        let (Some(channels), Some(size), Some(dtype), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
             return Err(error());
         };
         let (height, width) = size.split_once('x').ok_or_else(error)?;

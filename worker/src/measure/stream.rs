@@ -2,6 +2,7 @@
 
 use pcb_protocol::{Event, Phase, SAMPLES_PER_MESSAGE, Samples};
 
+use super::clock::Moment;
 use super::{Send, Timed};
 use crate::error::RunError;
 
@@ -15,20 +16,21 @@ pub(super) struct Stream<'a> {
     phase: Phase,
     ns: Vec<u64>,
     touched: Vec<bool>,
-    sent_at: u64,
+    /// When the last chunk was sent or the phase began.
+    since: Moment,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(send: Send<'a>) -> Self {
         let ns = Vec::with_capacity(SAMPLES_PER_MESSAGE);
-        Self { send, phase: Phase::First, ns, touched: Vec::with_capacity(SAMPLES_PER_MESSAGE), sent_at: 0 }
+        Self { send, phase: Phase::First, ns, touched: Vec::with_capacity(SAMPLES_PER_MESSAGE), since: Moment::now() }
     }
 
     /// What follows belongs to `phase`.
-    pub(super) fn begin(&mut self, phase: Phase, now: u64) -> Result<(), RunError> {
+    pub(super) fn begin(&mut self, phase: Phase, now: Moment) -> Result<(), RunError> {
         self.flush()?;
         self.phase = phase;
-        self.sent_at = now;
+        self.since = now;
         Ok(())
     }
 
@@ -41,8 +43,8 @@ impl<'a> Stream<'a> {
     #[inline]
     pub(super) fn push(&mut self, timed: Timed) -> Result<(), RunError> {
         self.ns.push(timed.ns());
-        if self.ns.len() >= SAMPLES_PER_MESSAGE || timed.end - self.sent_at >= OLDEST {
-            self.sent_at = timed.end;
+        if self.ns.len() >= SAMPLES_PER_MESSAGE || timed.end.since(self.since) >= OLDEST {
+            self.since = timed.end;
             self.flush()?;
         }
         Ok(())

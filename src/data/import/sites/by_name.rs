@@ -87,7 +87,8 @@ impl Request<'_> {
         for (index, profile) in profiles.rows.iter().enumerate() {
             let (plate, well, site) = self.place(path, profile)?;
             let at = by_place.get(&(well_key(&well), site.clone())).map_or(&[][..], Vec::as_slice);
-            let named = |&at: &usize| drafts[at].plate.is_empty() || profile.plate.is_none() || drafts[at].plate == plate;
+            let named =
+                |&at: &usize| drafts[at].plate.is_empty() || profile.plate.is_none() || drafts[at].plate == plate;
             match at.iter().copied().filter(named).collect::<Vec<_>>()[..] {
                 [] => {
                     absent.insert(format!("all channels of plate {plate}, well {well}, site {site}"));

@@ -61,17 +61,14 @@ impl Request<'_> {
         Ok(out)
     }
 
-    fn named(
-        &self,
-        name: &str,
-        by_name: &HashMap<&OsStr, Vec<&PathBuf>>,
-    ) -> Result<Option<SourceFile>, DataError> {
+    fn named(&self, name: &str, by_name: &HashMap<&OsStr, Vec<&PathBuf>>) -> Result<Option<SourceFile>, DataError> {
         let base = Path::new(name).file_name().unwrap_or_default();
         match by_name.get(base).map_or(&[][..], Vec::as_slice) {
             [] => Ok(None),
             [file] => Ok(Some(SourceFile { path: self.images.join(file), page: 0 })),
             [a, b, ..] => {
-                let problem = format!("two files are called {name}: {}, {}; import one folder", a.display(), b.display());
+                let problem =
+                    format!("two files are called {name}: {}, {}; import one folder", a.display(), b.display());
                 Err(DataError::content(self.images, problem))
             }
         }

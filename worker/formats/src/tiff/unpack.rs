@@ -158,3 +158,82 @@ fn row_to_native<T: Copy + Default, const N: usize>(
         *pixel = native(sum);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pcb_protocol::Dtype;
+    use proptest::prelude::*;
+
+    use super::super::page::PageInfo;
+    use super::*;
+
+    /// Two rows of three pixels in one strip.
+    fn page(dtype: Dtype, compression: Compression, big_endian: bool, differences: bool) -> Page {
+        Page {
+            info: PageInfo { height: 2, width: 3, dtype },
+            big_endian,
+            compression,
+            differences,
+            chunk_height: 2,
+            chunk_width: 3,
+            across: 1,
+            chunks: vec![(0, 0)],
+        }
+    }
+
+    fn unpacked(page: &Page, packed: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = vec![0; 2 * page.row_bytes()];
+        Unpacker::default().unpack(page, packed, 2, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn differences_add_up_along_each_row_in_the_files_own_byte_order() {
+        let packed = [0x01, 0xff, 0x00, 0x02, 0xff, 0xff, 0x00, 0x00, 0x12, 0x34, 0x00, 0x01];
+        let expected: [u16; 6] = [0x01ff, 0x0201, 0x0200, 0, 0x1234, 0x1235];
+        let big = page(Dtype::U16, Compression::None, true, true);
+        assert_eq!(unpacked(&big, &packed).expect("sound"), bytemuck::cast_slice::<u16, u8>(&expected));
+        let small = page(Dtype::U8, Compression::None, true, true);
+        assert_eq!(unpacked(&small, &[250, 5, 5, 1, 255, 1]).expect("sound"), [250, 255, 4, 1, 0, 1]);
+    }
+
+    #[test]
+    fn big_endian_floats_keep_their_bits() {
+        let values = [1.5_f32, f32::NAN, -0.0, f32::NEG_INFINITY, f32::from_bits(0x7f80_0001), 3e-42];
+        let packed: Vec<u8> = values.iter().flat_map(|value| value.to_bits().to_be_bytes()).collect();
+        let big = page(Dtype::F32, Compression::None, true, false);
+        assert_eq!(unpacked(&big, &packed).expect("sound"), bytemuck::cast_slice::<f32, u8>(&values));
+    }
+
+    #[test]
+    fn pack_bits_repeats_and_copies() {
+        let bits = page(Dtype::U8, Compression::PackBits, false, false);
+        // Three times 9, nothing, then 1 2 3 as they are.
+        assert_eq!(unpacked(&bits, &[254, 9, 128, 2, 1, 2, 3]).expect("sound"), [9, 9, 9, 1, 2, 3]);
+        assert!(unpacked(&bits, &[254, 9, 2, 1, 2]).is_err());
+        assert!(unpacked(&bits, &[254]).is_err());
+    }
+
+    #[test]
+    fn data_that_is_too_short_says_how_much_there_was() {
+        for compression in [Compression::None, Compression::PackBits] {
+            let error = unpacked(&page(Dtype::U8, compression, false, false), &[1, 7, 7]).expect_err("short");
+            assert!(error.contains("expected 6"), "{error}");
+        }
+        assert!(
+            unpacked(&page(Dtype::U8, Compression::Lzw, false, false), &[0, 1, 2]).expect_err("old").contains("5.0")
+        );
+        assert!(unpacked(&page(Dtype::U8, Compression::Lzw, false, false), &[0x80]).is_err());
+        assert!(unpacked(&page(Dtype::U8, Compression::Deflate, false, false), &[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(packed in prop::collection::vec(any::<u8>(), 0..100), rows in 0_usize..3) {
+            for compression in [Compression::None, Compression::Lzw, Compression::Deflate, Compression::PackBits] {
+                let page = page(Dtype::U16, compression, true, true);
+                let mut out = vec![0; 12];
+                let _ = Unpacker::default().unpack(&page, &packed, rows, &mut out);
+            }
+        }
+    }
+}

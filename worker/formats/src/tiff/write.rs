@@ -58,7 +58,6 @@ pub fn write(
             }
             write_page(directory, pixels, site, form)?;
         }
-        drop(encoder);
         file.flush()?;
         Ok(())
     };

@@ -1,0 +1,77 @@
+//! Arguments to a config, and to the place of the result.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use pcb::cli::run::Args;
+use pcb::config::{self, Config};
+use pcb::data::DataError;
+use pcb::environment;
+
+pub fn load_config(args: &Args) -> Result<(String, Config)> {
+    let (source, text) = match &args.config {
+        None => ("default".to_owned(), config::shipped()["default"].to_owned()),
+        Some(path) => match path.to_str().and_then(|name| config::shipped().get(name).copied()) {
+            Some(text) if !path.exists() => (path.display().to_string(), text.to_owned()),
+            _ => {
+                let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+                (path.display().to_string(), text)
+            }
+        },
+    };
+    let mut sets = Vec::new();
+    if args.quick {
+        for set in ["repeats=2", "rate=200ms", "stages=100ms", "warmup.min_time=200ms", "warmup.max_time=1s"] {
+            sets.push(set.to_owned());
+        }
+        sets.extend(["steady.min_time=300ms", "steady.min_samples=50", "steady.max_time=2s"].map(str::to_owned));
+    }
+    sets.extend(args.set.iter().cloned());
+    let flags = [
+        args.repeats.map(|repeats| format!("repeats={repeats}")),
+        args.seed.map(|seed| format!("seed={seed}")),
+        args.cold.then(|| "state=\"cold\"".to_owned()),
+        args.warm.then(|| "state=\"warm\"".to_owned()),
+        args.timeout.map(|time| format!("timeout=\"{time}\"")),
+        args.max_time.map(|time| format!("max_time=\"{time}\"")),
+        args.affinity.as_deref().map(affinity).transpose()?,
+    ];
+    sets.extend(flags.into_iter().flatten());
+    let config = config::parse(&source, &text, &sets)?;
+    let stem = Path::new(&source).file_stem().map_or("run".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    Ok((stem, config))
+}
+
+/// `0,2-3` to a list.
+fn affinity(text: &str) -> Result<String> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            text.trim()
+                .parse::<usize>()
+                .map_err(|_| DataError::Usage(format!("--affinity {text:?}: expected CPUs like 0,2-3")))
+        };
+        cpus.extend(number(first)?..=number(last)?);
+    }
+    Ok(format!("affinity={cpus:?}"))
+}
+
+/// Where the result goes: as asked, or a name nobody has yet. `--resume` alone takes the newest journal.
+pub fn output_path(args: &Args, name: &str) -> Result<PathBuf> {
+    if let Some(path) = &args.output {
+        return Ok(path.clone());
+    }
+    let folder = Path::new("results");
+    if args.resume {
+        let journals = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let newest = journals
+            .filter(|path| path.to_string_lossy().ends_with(".journal.jsonl"))
+            .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
+        let newest =
+            newest.ok_or_else(|| DataError::Usage("no interrupted run in results/; name it with --output".into()))?;
+        return Ok(PathBuf::from(newest.to_string_lossy().replace(".journal.jsonl", ".json")));
+    }
+    let stamp: String = environment::now().chars().take(19).filter(|c| c.is_ascii_digit() || *c == 'T').collect();
+    Ok(folder.join(format!("{name}-{stamp}.json")))
+}

@@ -1,0 +1,44 @@
+//! What is printed without measuring: cases and plans.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use pcb::cli::exit;
+use pcb::cli::run::Args;
+use pcb::config::Config;
+use pcb::plan::{self, Plan};
+use pcb::progress::human;
+use pcb::report;
+use pcb::runner::{self, Build, BuildError};
+
+use crate::prepare::{known_facts, make_plan};
+use crate::print;
+
+pub fn nothing(plan: &Plan) -> Result<u8> {
+    for pruned in &plan.pruned {
+        eprintln!("left out: {}: {}", pruned.case, pruned.reason);
+    }
+    eprintln!("pcb-run: nothing selected; see pcb-run --list cases");
+    Ok(exit::NOTHING)
+}
+
+pub fn list_cases(args: &Args, config: &Config, root: &Path) -> Result<u8> {
+    let (cases, _) = plan::expand(config, args.filter.as_ref(), &known_facts(config, root))?;
+    print(&cases.iter().map(|case| format!("{case}\n")).collect::<String>())
+}
+
+pub fn print_plan(args: &Args, config: &Config, root: &Path) -> Result<u8> {
+    let names: Vec<Build> = match runner::find(&args.worker) {
+        Ok(builds) => builds,
+        // A plan can be looked at before the workers are built.
+        Err(BuildError::Missing { .. }) => {
+            vec![Build { name: "default".into(), torch: PathBuf::new(), io: PathBuf::new() }]
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let plan = make_plan(args, config, root, &names)?;
+    if plan.cases.is_empty() {
+        return nothing(&plan);
+    }
+    print(&report::listing::plan(&plan, &human(plan.estimate(config))))
+}

@@ -1,0 +1,38 @@
+//! What a binary leaves: files that appear complete or not at all, and text on stdout.
+
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Writes a file under a temporary name beside `path`, syncs it, and gives it its name. Without `force` a file that
+/// exists is left alone, and the error is [`io::ErrorKind::AlreadyExists`].
+pub fn file(path: &Path, force: bool, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temporary = tempfile::Builder::new().prefix(".pcb-").tempfile_in(folder)?;
+    let mut out = BufWriter::new(&mut temporary);
+    fill(&mut out)?;
+    out.flush()?;
+    drop(out);
+    // A temporary file is private; this one is meant to be read.
+    temporary.as_file().set_permissions(PermissionsExt::from_mode(0o644))?;
+    temporary.as_file().sync_all()?;
+    let kept = if force { temporary.persist(path) } else { temporary.persist_noclobber(path) };
+    kept.map(drop).map_err(|e| e.error)
+}
+
+/// Writes `text` to the file `path`; the error names it and says what to do.
+pub fn text_file(path: &Path, force: bool, text: &str) -> anyhow::Result<()> {
+    file(path, force, |out| out.write_all(text.as_bytes())).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => anyhow::anyhow!("{}: exists; replace it with --force", path.display()),
+        _ => anyhow::anyhow!("{}: {e}", path.display()),
+    })
+}
+
+/// Writes to stdout. A reader that has seen enough, such as `head`, is no error.
+pub fn stdout(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,114 @@
+//! `pcb-data` as people call it: output, exit codes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn pcb_data(root: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcb-data"));
+    command.args(args).env("PCB_DATA", root).output().expect("started")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const TINY: [&str; 16] = [
+    "make",
+    "smoke",
+    "--name",
+    "tiny",
+    "--wells",
+    "1",
+    "--sites-per-well",
+    "2",
+    "--channels",
+    "2",
+    "--site-size",
+    "96",
+    "--record",
+    "32",
+    "--objects-per-site",
+    "5",
+];
+
+#[test]
+fn made_written_verified_and_listed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let made = pcb_data(root.path(), &TINY);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert!(text(&made.stdout).contains("tiny made: 2 sites, 10 objects, 2 channels, u16"), "{}", text(&made.stdout));
+    let written = pcb_data(root.path(), &["write", "tiny", "all"]);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let verified = pcb_data(root.path(), &["verify", "tiny"]);
+    let lines = text(&verified.stdout);
+    assert!(verified.status.success(), "{lines}");
+    for form in ["reference", "npy:", "tiff:strip-lzw/site", "ome-tiff:tile128-deflate/site", "memory:"] {
+        assert!(
+            lines.lines().any(|line| line.starts_with("tiny ") && line.contains(form) && line.contains("ok, ")),
+            "{form}: {lines}"
+        );
+        assert!(lines.lines().any(|line| line.starts_with("tiny-decoy") && line.contains(form)), "{form}: {lines}");
+    }
+    let listed = text(&pcb_data(root.path(), &["list"]).stdout);
+    assert!(listed.contains("tiny") && listed.contains("96x96"), "{listed}");
+    let forms = text(&pcb_data(root.path(), &["list", "tiny"]).stdout);
+    assert!(forms.contains("tiff:strip-lzw"), "{forms}");
+    let stats = text(&pcb_data(root.path(), &["stats", "tiny"]).stdout);
+    assert!(stats.lines().count() == 3 && stats.contains("AGP"), "{stats}");
+}
+
+#[test]
+fn a_form_that_differs_ends_with_5() {
+    let root = tempfile::tempdir().expect("a folder");
+    assert!(pcb_data(root.path(), &TINY).status.success());
+    assert!(pcb_data(root.path(), &["write", "tiny", "npy:mmap/site"]).status.success());
+    let file = root.path().join("tiny/formats/npy:site/tiny-A01-s2.npy");
+    let mut bytes = fs::read(&file).expect("read");
+    *bytes.last_mut().expect("pixels") ^= 1;
+    fs::write(&file, bytes).expect("written");
+    let verified = pcb_data(root.path(), &["verify", "tiny", "npy:mmap/site"]);
+    assert_eq!(verified.status.code(), Some(5), "{}", text(&verified.stdout));
+    assert!(text(&verified.stdout).contains("differs: "), "{}", text(&verified.stdout));
+}
+
+#[test]
+fn a_changed_reference_is_found() {
+    let root = tempfile::tempdir().expect("a folder");
+    assert!(pcb_data(root.path(), &TINY).status.success());
+    let file = root.path().join("tiny/reference/tiny-A01-s1.npy");
+    let mut bytes = fs::read(&file).expect("read");
+    *bytes.last_mut().expect("pixels") ^= 1;
+    fs::write(&file, bytes).expect("written");
+    let verified = pcb_data(root.path(), &["verify", "tiny", "memory:resident"]);
+    assert_ne!(verified.status.code(), Some(0));
+    let verified = pcb_data(root.path(), &["verify", "tiny"]);
+    assert_eq!(verified.status.code(), Some(5));
+    assert!(text(&verified.stdout).contains("reference"), "{}", text(&verified.stdout));
+}
+
+#[test]
+fn wrong_command_lines_end_with_2_and_say_what_is_known() {
+    let root = tempfile::tempdir().expect("a folder");
+    for (args, expected) in [
+        (&["make", "huge"][..], "known: smoke, small"),
+        (&["make", "--wells", "0"], "--wells 0: expected 1 to 384"),
+        (&["write", "absent", "all"], "no dataset \"absent\""),
+        (&["import", "--name", "x", "--images", "."], "--grid N"),
+    ] {
+        let output = pcb_data(root.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(expected), "{args:?}: {}", text(&output.stderr));
+    }
+    assert!(pcb_data(root.path(), &TINY).status.success());
+    let output = pcb_data(root.path(), &["write", "tiny", "npy:nonsense"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("npy:mmap/site"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn completions_and_man_page_are_printed() {
+    let root = tempfile::tempdir().expect("a folder");
+    assert!(text(&pcb_data(root.path(), &["--completions", "bash"]).stdout).contains("pcb-data"));
+    assert!(text(&pcb_data(root.path(), &["--man"]).stdout).contains("pcb\\-data"));
+}
