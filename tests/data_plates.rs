@@ -95,9 +95,9 @@ fn nf1_has_five_sites_with_an_object_each() {
         &[
             ("Plate_2-B7-s3-0008", 229.469_6, 401.369_96, [209, 380, 253, 423]),
             ("Plate_2-D6-s2-0007", 257.688_17, 742.273_74, [228, 698, 287, 789]),
-            ("Plate_2-D7-s1-0003", 141.658_04, 438.608_28, [121, 415, 164, 465]),
-            ("Plate_2-F7-s2-0008", 179.590_22, 870.935_85, [162, 854, 199, 889]),
-            ("Plate_2-H12-s1-0020", 654.615_97, 255.914_15, [621, 221, 690, 295]),
+            ("Plate_2-D7-s1-0003", 141.658_05, 438.608_28, [121, 415, 164, 465]),
+            ("Plate_2-F7-s2-0008", 179.590_21, 870.935_85, [162, 854, 199, 889]),
+            ("Plate_2-H12-s1-0020", 654.615_97, 255.914_14, [621, 221, 690, 295]),
         ],
     );
 }
@@ -113,7 +113,7 @@ fn a_grid_fills_each_site_up() {
     // Without the table: channels and sites from the names of the files.
     let bare = Import { profiles: None, grid: Some(8), name: "bare".into(), ..nf1(&plates) };
     let bare = opened(root.path(), &bare);
-    assert_eq!((bare.info.objects, &bare.info.channels), (40, &vec!["GFP".to_owned(), "RFP".into(), "DAPI".into()]));
+    assert_eq!((bare.info.objects, &bare.info.channels), (40, &["DAPI", "GFP", "RFP"].map(str::to_owned).to_vec()));
     assert_eq!(bare.info.sites[0].name(), "bare-B7-s3");
 }
 

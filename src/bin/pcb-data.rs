@@ -146,11 +146,11 @@ fn write(root: &Path, args: &FormsArgs, out: &mut dyn Write, progress: &mut Prog
     let forms = if all { data::forms() } else { data::select(&args.forms)? };
     for form in forms {
         match data::ensure(&folder, form.format, form.variant, progress) {
-            Ok(true) => writeln!(out, "{form:<28} written")?,
-            Ok(false) => writeln!(out, "{form:<28} was there")?,
+            Ok(true) => writeln!(out, "{form:<30} written")?,
+            Ok(false) => writeln!(out, "{form:<30} was there")?,
             // What a format cannot hold is no failure of "all".
             Err(DataError::Format(FormatError::Unsupported(why))) if all => {
-                writeln!(out, "{form:<28} unsupported: {why}")?;
+                writeln!(out, "{form:<30} unsupported: {why}")?;
             }
             Err(error) => return Err(anyhow::Error::new(error).context(form.to_string())),
         }
@@ -191,7 +191,7 @@ fn line(
         Ok(Verdict::Differs(problem)) => (format!("differs: {problem}"), exit::INCOMPLETE),
         Err(error) => (format!("error: {error}"), exit::ERROR),
     };
-    writeln!(out, "{dataset:<16} {form:<28} {text}")?;
+    writeln!(out, "{dataset:<16} {form:<30} {text}")?;
     Ok(code)
 }
 

@@ -42,7 +42,7 @@ pub enum DataError {
     },
     /// Files that should be there are not.
     #[error(
-        "{} of the images are missing; --skip-missing goes on without them:\n  {}", names.len(), names.join("\n  ")
+        "{} images are missing; --skip-missing goes on without them:\n  {}", names.len(), names.join("\n  ")
     )]
     Missing {
         /// Every one of them.

@@ -141,7 +141,12 @@ impl Staging {
             let _ = fs::remove_dir_all(&old);
             fs::rename(target, &old).map_err(|e| DataError::io(target, e))?;
         }
-        fs::rename(&self.folder, target).map_err(|e| DataError::io(target, e))?;
+        if let Err(e) = fs::rename(&self.folder, target) {
+            if replaced {
+                let _ = fs::rename(&old, target);
+            }
+            return Err(DataError::io(target, e));
+        }
         sync_parent(target)?;
         if replaced {
             fs::remove_dir_all(&old).map_err(|e| DataError::io(&old, e))?;

@@ -59,7 +59,7 @@ pub fn import(root: &Path, import: &Import, progress: &mut Progress<'_>) -> Resu
         skip_missing: import.skip_missing,
     };
     let mut plan = request.plan()?;
-    let (sites, dtype) = sites::describe(&plan, root)?;
+    let (sites, dtype) = sites::describe(&plan)?;
     let table = request.table;
     let objects = objects::build(import, table, &plan.drafts, &sites, &mut plan.warnings)?;
     let info = DatasetInfo {
@@ -73,7 +73,8 @@ pub fn import(root: &Path, import: &Import, progress: &mut Progress<'_>) -> Resu
         objects: objects.rows.len() as u64,
         sites,
     };
-    let dataset = with_digests(Dataset { root: target.clone(), info, objects }, progress)?;
+    let mut dataset = with_digests(Dataset { root: target, info, objects }, progress)?;
+    sites::make_relative(&mut dataset.info.sites, root)?;
     finish(root, import, dataset, plan, progress)
 }
 

@@ -12,6 +12,9 @@ const COMPARTMENTS: [&str; 3] = ["Nuclei", "Cells", "Cytoplasm"];
 /// Before the file name's channel in a column name.
 const FILE_PREFIX: &str = "Image_FileName_";
 
+/// A column of text.
+type Texts = Vec<Option<String>>;
+
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
@@ -61,7 +64,7 @@ impl Profiles {
     pub fn read(path: &Path, id: Option<&str>) -> Result<Self, DataError> {
         let table = Table::open(path)?;
         let columns = Columns::find(path, &table.names, id)?;
-        let text = |index: Option<usize>| -> Result<Option<Vec<Option<String>>>, DataError> {
+        let text = |index: Option<usize>| -> Result<Option<Texts>, DataError> {
             index.map(|index| one(&table, index)?.text()).transpose()
         };
         let (plates, wells, sites) = (text(columns.plate)?, text(columns.well)?, text(columns.site)?);
@@ -69,7 +72,7 @@ impl Profiles {
         let centre = many(&table, &columns.centre)?;
         let bbox = columns.bbox.map(|bbox| many(&table, &bbox)).transpose()?;
         let (channels, files) = files(&table, &columns.files)?;
-        let at = |column: &Option<Vec<Option<String>>>, row: usize| column.as_ref().and_then(|c| c[row].clone());
+        let at = |column: &Option<Texts>, row: usize| column.as_ref().and_then(|c| c[row].clone());
         let rows = (0..centre[0].len()).map(|row| Profile {
             row: row + 1,
             plate: at(&plates, row),
@@ -154,7 +157,7 @@ fn bbox(names: &[String], compartment: &str) -> Option<[usize; 4]> {
 }
 
 /// Channels and file names of the columns that name TIFF files. Tables also list outlines and illumination functions.
-fn files(table: &Table, indices: &[usize]) -> Result<(Vec<String>, Vec<Vec<Option<String>>>), DataError> {
+fn files(table: &Table, indices: &[usize]) -> Result<(Vec<String>, Vec<Texts>), DataError> {
     let mut channels = Vec::new();
     let mut files = Vec::new();
     for (&index, column) in indices.iter().zip(table.read(indices)?) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::SourceFile;
 
-pub use headers::describe;
+pub use headers::{describe, make_relative};
 
 use super::names::{Names, Parts, plain_site, well_key};
 use super::profiles::{Profile, Profiles, is_tiff};
@@ -82,9 +82,9 @@ impl Request<'_> {
         let mut missing = Vec::new();
         let (channels, drafts) = match self.table {
             Some((path, profiles)) if !profiles.channels.is_empty() => {
-                (profiles.channels.clone(), self.from_table(path, profiles, &files, &mut missing)?)
+                (profiles.channels.clone(), self.by_table(path, profiles, &files, &mut missing)?)
             }
-            _ => self.from_names(&files, &mut missing)?,
+            _ => self.by_names(&files, &mut missing)?,
         };
         self.without_missing(channels, drafts, missing)
     }

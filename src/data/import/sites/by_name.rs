@@ -11,7 +11,7 @@ use crate::data::import::names::{Parts, plain_site, well_key};
 
 impl Request<'_> {
     /// Sites and channels as the files' names tell them.
-    pub(super) fn from_names(
+    pub(super) fn by_names(
         &self,
         files: &[PathBuf],
         missing: &mut Vec<String>,
@@ -23,7 +23,7 @@ impl Request<'_> {
             let key = key(parts.plate.as_deref().unwrap_or(""), &parts.well, &parts.site);
             let (_, of_site) = found.entry(key).or_insert_with(|| (parts.clone(), BTreeMap::new()));
             for (channel, source) in self.channels_of(file, &parts)? {
-                channels.insert((channel.len(), channel.clone()));
+                channels.insert((well_key(&channel), channel.clone()));
                 if let Some(other) = of_site.insert(channel.clone(), source) {
                     let problem = format!(
                         "{} and {} are both channel {channel} of well {}, site {}; choose one with --pattern",
@@ -44,7 +44,7 @@ impl Request<'_> {
             );
             return Err(DataError::content(self.images, problem));
         }
-        // Shorter names first: ch2 before ch10.
+        // Sorted like wells: ch2 before ch10.
         let channels: Vec<String> = channels.into_iter().map(|(_, channel)| channel).collect();
         let mut drafts: Vec<Draft> = Vec::new();
         for (parts, of_site) in found.into_values() {
@@ -82,7 +82,10 @@ impl Request<'_> {
         for (index, draft) in drafts.iter().enumerate() {
             by_place.entry((well_key(&draft.well), plain_site(&draft.site))).or_default().push(index);
         }
-        let Some((path, profiles)) = self.table else { return Ok(self.name_plates(drafts)) };
+        let Some((path, profiles)) = self.table else {
+            self.name_plates(drafts);
+            return Ok(());
+        };
         let mut absent = BTreeSet::new();
         for (index, profile) in profiles.rows.iter().enumerate() {
             let (plate, well, site) = self.place(path, profile)?;
@@ -110,7 +113,8 @@ impl Request<'_> {
             }
         }
         missing.extend(absent);
-        Ok(self.name_plates(drafts))
+        self.name_plates(drafts);
+        Ok(())
     }
 
     fn name_plates(&self, drafts: &mut [Draft]) {

@@ -12,7 +12,7 @@ use crate::data::import::profiles::Profiles;
 
 impl Request<'_> {
     /// Sites and files as the table names them.
-    pub(super) fn from_table(
+    pub(super) fn by_table(
         &self,
         path: &Path,
         profiles: &Profiles,

@@ -8,10 +8,8 @@ use pcb_protocol::Dtype;
 use super::Plan;
 use crate::data::DataError;
 
-/// Sizes and dtype from the files' headers. Sites come without digests; the paths of files below the data folder
-/// `root` are relative to the dataset's folder, so that the data folder can move.
-pub fn describe(plan: &Plan, root: &Path) -> Result<(Vec<Site>, Dtype), DataError> {
-    let root = std::path::absolute(root).map_err(|e| DataError::io(root, e))?;
+/// Sizes and dtype from the files' headers. Sites come without digests, and with absolute paths.
+pub fn describe(plan: &Plan) -> Result<(Vec<Site>, Dtype), DataError> {
     let mut sites = Vec::new();
     let mut dtype: Option<(Dtype, PathBuf)> = None;
     for draft in &plan.drafts {
@@ -40,12 +38,14 @@ pub fn describe(plan: &Plan, root: &Path) -> Result<(Vec<Site>, Dtype), DataErro
                 );
                 return Err(DataError::content(&source.path, problem));
             }
-            site.source.push(SourceFile { path: stored_path(&root, &source.path)?, page: source.page });
+            site.source.push(source.clone());
         }
         sites.push(site);
     }
-    let Some((dtype, _)) = dtype else { return Err(DataError::content(&root, "no image files")) };
-    Ok((sites, dtype))
+    match dtype {
+        Some((dtype, _)) => Ok((sites, dtype)),
+        None => Err(DataError::Usage("no site to import".into())),
+    }
 }
 
 fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
@@ -60,12 +60,18 @@ fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
     Ok(page)
 }
 
-fn stored_path(root: &Path, path: &Path) -> Result<PathBuf, DataError> {
-    if path.to_str().is_none() {
-        return Err(DataError::content(path, "the path is not UTF-8, so dataset.json cannot hold it; rename it"));
+/// Paths as `dataset.json` holds them: those below the data folder `root` are relative to the dataset's folder, so that
+/// the data folder can move.
+pub fn make_relative(sites: &mut [Site], root: &Path) -> Result<(), DataError> {
+    let root = std::path::absolute(root).map_err(|e| DataError::io(root, e))?;
+    for source in sites.iter_mut().flat_map(|site| &mut site.source) {
+        if source.path.to_str().is_none() {
+            let problem = "the path is not UTF-8, so dataset.json cannot hold it; rename it";
+            return Err(DataError::content(&source.path, problem));
+        }
+        if let Ok(below) = source.path.strip_prefix(&root) {
+            source.path = Path::new("..").join(below);
+        }
     }
-    Ok(match path.strip_prefix(root) {
-        Ok(below) => Path::new("..").join(below),
-        Err(_) => path.to_owned(),
-    })
+    Ok(())
 }
