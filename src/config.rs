@@ -171,7 +171,7 @@ impl Default for Warmup {
             tolerance: 0.01,
             window: Span::from_millis(10),
             min_time: Span::from_secs(1),
-            max_samples: 200_000,
+            max_samples: 5_000_000,
             max_time: Span::from_secs(10),
         }
     }

@@ -23,7 +23,7 @@ pub fn file(path: &Path, force: bool, fill: impl FnOnce(&mut dyn Write) -> io::R
 /// Writes `text` to the file `path`; the error names it and says what to do.
 pub fn text_file(path: &Path, force: bool, text: &str) -> anyhow::Result<()> {
     file(path, force, |out| out.write_all(text.as_bytes())).map_err(|e| match e.kind() {
-        io::ErrorKind::AlreadyExists => anyhow::anyhow!("{}: exists; replace it with --force", path.display()),
+        io::ErrorKind::AlreadyExists => anyhow::anyhow!("{}: exists; overwrite it with --force", path.display()),
         _ => anyhow::anyhow!("{}: {e}", path.display()),
     })
 }

@@ -18,6 +18,8 @@ pub enum Mark {
     ReadAhead,
     /// [`Flag::NoDeviceBytes`].
     NoDeviceBytes,
+    /// [`Flag::EvictedUnread`].
+    EvictedUnread,
     /// No p95.
     FewSamples,
     /// Geometric mean, in a table whose other lines are medians.
@@ -34,6 +36,11 @@ const MARKS: &[(Mark, char, &str)] = &[
     ),
     (Mark::ReadAhead, '^', "under half of the samples touched the device in at least one run (read-ahead): no p50"),
     (Mark::NoDeviceBytes, '<', "the cold pass read nothing from the device: a cache below the page cache served it"),
+    (
+        Mark::EvictedUnread,
+        '-',
+        "pages that no sample needed were evicted during at least one run, which read nothing from the device",
+    ),
     (Mark::FewSamples, '*', "too few samples for a p95 in at least one run"),
     (Mark::Geometric, 'g', "geometric mean with 95 % t interval (under 6 runs)"),
 ];
@@ -95,6 +102,7 @@ fn mark(flag: Flag) -> Mark {
         Flag::NotSteady => Mark::NotSteady,
         Flag::FirstCapped => Mark::FirstCapped,
         Flag::MostlyReadAhead => Mark::ReadAhead,
+        Flag::EvictedUnread => Mark::EvictedUnread,
         Flag::NoDeviceBytes => Mark::NoDeviceBytes,
     }
 }

@@ -204,6 +204,8 @@ pub enum Flag {
     FirstCapped,
     /// Under half of the samples of a cold pass touched the device: no cold p50.
     MostlyReadAhead,
+    /// Pages that the run did not need were evicted while it ran: some are gone, yet it read nothing from the device.
+    EvictedUnread,
     /// A cold pass read nothing from the device: a cache below the page cache served it.
     NoDeviceBytes,
 }

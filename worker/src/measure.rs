@@ -130,7 +130,8 @@ pub fn run<S: Step>(
 
     let mut run = Run { step, next: Place { epoch: 0, position: 0 }, len: plan.len, stream: Stream::new(send) };
     let mut kept = Vec::with_capacity(plan.keep.len());
-    let mut finished = Finished { first_complete: run.first(plan, &mut kept)?, ..Finished::default() };
+    let (first_complete, first_ns) = run.first(plan, &mut kept)?;
+    let mut finished = Finished { first_complete, ..Finished::default() };
     let StoredBytes { touched, used } = run.step.stored_bytes();
     (finished.stored_bytes_touched, finished.stored_bytes_used) = (touched, used);
     let passed = Snapshot::now();
@@ -138,7 +139,7 @@ pub fn run<S: Step>(
     finished.counters = passed.since(&go);
 
     if let Some(settle) = plan.settle.filter(|_| plan.len > 0) {
-        finished.steady_found = Some(run.warm_up(&settle.warmup)?);
+        finished.steady_found = Some(run.warm_up(&settle.warmup, first_ns)?);
         let mean_ns = run.steady(&settle.steady)?;
         finished.counters = Snapshot::now().since(&go);
         if settle.rate_ns > 0 {
@@ -153,6 +154,9 @@ pub fn run<S: Step>(
     finished.counters.first_device_bytes = first_device_bytes;
     Ok(Measured { finished, kept, step: run.step })
 }
+
+/// Warm-up windows are whole passes where at least so many of them fit into the rule's least time.
+const PASSES_IN_MIN_TIME: u64 = 4;
 
 /// Runs steps untimed until `steps` are done or `limit_ns` have passed.
 pub fn warm_code<S: Step>(step: &mut S, len: usize, steps: usize, limit_ns: u64) -> Result<(), RunError> {
@@ -225,11 +229,12 @@ impl<S: Step> Run<'_, S> {
         Ok((place, Timed { start, end }, output?))
     }
 
-    /// One pass, or as much of it as its cap allows. True if it is complete.
-    fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<bool, RunError> {
+    /// One pass, or as much of it as its cap allows. Whether it is complete, and the sum of its samples in ns.
+    fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<(bool, u64), RunError> {
         self.stream.begin(Phase::First, Moment::now())?;
         let mut keep = plan.keep.iter().copied().peekable();
         let begin = Moment::now();
+        let mut total = 0;
         for position in 0..plan.len {
             let before = plan.observe_device.then(DeviceReads::now);
             let (place, timed, output) = self.timed()?;
@@ -242,21 +247,24 @@ impl<S: Step> Run<'_, S> {
                 drop(output);
             }
             self.stream.push(timed)?;
+            total += timed.ns();
             if timed.end.since(begin) > plan.first.max_ns && position + 1 < plan.len {
                 self.stream.flush()?;
-                return Ok(false);
+                return Ok((false, total));
             }
         }
         self.stream.flush()?;
-        Ok(true)
+        Ok((true, total))
     }
 
     /// Samples until the course has settled (true) or a cap is reached (false).
     ///
     /// The rule sees windows of this phase alone, and is asked first when the phase has seen the whole list or its
     /// least time: the first pass pays for what is touched the first time and must not stand for the course.
-    fn warm_up(&mut self, rule: &WarmupRule) -> Result<bool, RunError> {
-        let mut windows = Windows::new(rule.window_ns);
+    fn warm_up(&mut self, rule: &WarmupRule, first_ns: u64) -> Result<bool, RunError> {
+        // The first pass was the slowest, so windows of whole passes leave room for several checks.
+        let pass = if first_ns <= rule.min_ns / PASSES_IN_MIN_TIME { self.len } else { 1 };
+        let mut windows = Windows::new(rule.window_ns, pass);
         let mut detector = Detector::new(rule.tolerance);
         let begin = Moment::now();
         self.stream.begin(Phase::Warmup, begin)?;

@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pcb_protocol::{Command, Event, Finished, Hello, LinkError, PROTOCOL_VERSION, Request, Worker};
 
 use crate::error::RunError;
@@ -32,12 +33,21 @@ pub fn main(program: &Program<'_>) -> ExitCode {
         complain(program, "started by pcb-run, which gives the name of its server as the only argument");
         return ExitCode::from(2);
     };
+    raise_descriptor_limit();
     match claim_stdout().and_then(|()| Worker::connect(&server)).and_then(|worker| serve(program, &worker)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(program, &format!("controller: {error}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// A reader may hold a descriptor for each site of a large plate; the usual soft limit of 1,024 is for `select`.
+fn raise_descriptor_limit() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // Where it cannot be raised, a reader that needs more says so.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
@@ -128,7 +138,8 @@ mod tests {
         let (events, commands) = server.accept().map(Controller::split).expect("the worker connects");
         let request = Request { protocol: PROTOCOL_VERSION, seed: 0, job: Job::Null { samples: 0 } };
         commands.send(Command::Request(request)).expect("the worker listens");
-        commands.send(Command::Go).expect("the worker listens");
+        // One that cannot prepare is gone by then.
+        let _ = commands.send(Command::Go);
         let last = loop {
             let event = events.recv().expect("the worker speaks");
             if matches!(event, Event::Finished(_) | Event::Failed(_)) {

@@ -37,6 +37,8 @@ pub fn check_objects(format: &Format, spec: &OpenSpec, indices: &[usize]) -> Res
     let mut sorted = indices.to_vec();
     sorted.sort_unstable();
     for object in sorted {
+        // A pixel that the reader leaves out must not pass for the last object's.
+        got.bytes_mut().fill(0xA5);
         reader.read(object, got.bytes_mut(), &mut Probe::none())?;
         reference.cut(object, &spec.channels, (spec.height, spec.width), spec.pad, expected.bytes_mut())?;
         if let Some(at) = first_difference(&got, &expected) {
