@@ -21,7 +21,7 @@ build: setup ## build everything, optimised
 
 demo: build ## measure a small plate cold and warm, print the table, draw it
 	$(BIN)/pcb-run configs/smoke.toml --force --output results/demo.json
-	$(BIN)/pcb-report results/demo.json --svg results/demo.svg
+	@$(BIN)/pcb-report results/demo.json --svg results/demo.svg --force >/dev/null
 	@echo
 	@echo "result: $(CURDIR)/results/demo.json"
 	@echo "plot:   $(CURDIR)/results/demo.svg"
