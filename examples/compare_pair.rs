@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let paths = [folder.path().join("base.json"), folder.path().join("new.json")];
     for (seed, path) in paths.iter().enumerate() {
-        pcb::results::write(path, &side(cases, runs, seed as u64))?;
+        pcb::results::write(path, &side(cases, runs, seed as u64), true)?;
         println!("{}: {cases} cases x {runs} runs, {} MB", path.display(), path.metadata()?.len() / 1_000_000);
     }
     for format in ["text", "json"] {

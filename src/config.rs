@@ -179,7 +179,7 @@ impl Default for Warmup {
 
 impl Default for Steady {
     fn default() -> Self {
-        Self { min_time: Span::from_secs(2), min_samples: 400, max_time: Span::from_secs(10), max_samples: 20_000 }
+        Self { min_time: Span::from_secs(2), min_samples: 400, max_time: Span::from_secs(10), max_samples: 1_000_000 }
     }
 }
 

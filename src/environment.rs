@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use probe::{capture, load, now, usable_cpus};
+pub use probe::{capture, load, now, storage, usable_cpu_list, usable_cpus};
+
+pub(crate) use cgroup::limits as cgroup_limits;
 
 /// What a value is called that the machine does not show.
 pub const NOT_EXPOSED: &str = "not exposed";

@@ -36,3 +36,8 @@ pub fn stdout(bytes: &[u8]) -> io::Result<()> {
         done => done,
     }
 }
+
+/// Writes a line to stderr. A log that is closed or full must not end a night of measuring.
+pub fn stderr(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -22,8 +22,10 @@ pub struct Plan {
     pub pruned: Vec<Pruned>,
     /// Names of the worker builds: one, or two for an A/B.
     pub builds: Vec<String>,
-    /// The runs, in order.
-    pub steps: Vec<Step>,
+    /// Number of blocks.
+    pub repeats: u32,
+    /// Seed of the order.
+    pub seed: u64,
     /// SHA-256 over cases, builds, repeats, seed and config: equal digests, equal plans.
     pub digest: String,
 }
@@ -44,14 +46,25 @@ pub struct Step {
 impl Plan {
     /// Orders `cases` into blocks. `config` is what they came from.
     pub fn new(config: &Config, cases: Vec<Case>, pruned: Vec<Pruned>, builds: Vec<String>) -> Self {
-        let steps = order::blocks(config.seed, config.repeats, cases.len(), builds.len());
         let digest = digest(config, &cases, &builds);
-        Self { cases, pruned, builds, steps, digest }
+        Self { cases, pruned, builds, repeats: config.repeats, seed: config.seed, digest }
+    }
+
+    /// The runs, in order. A block is made when it is reached: a plan may be huge.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        (0..self.repeats).flat_map(|block| order::block(self.seed, block, self.cases.len(), self.builds.len()))
+    }
+
+    /// Number of runs.
+    pub fn runs(&self) -> u64 {
+        u64::from(self.repeats).saturating_mul((self.cases.len() * self.builds.len()) as u64)
     }
 
     /// The time all runs will take, by the rules of the config; what a cold pass takes is a guess.
     pub fn estimate(&self, config: &Config) -> Duration {
-        self.steps.iter().map(|step| estimate(config, &self.cases[step.case])).sum()
+        let once = self.cases.iter().map(|case| estimate(config, case)).fold(Duration::ZERO, Duration::saturating_add);
+        let builds = u32::try_from(self.builds.len()).unwrap_or(u32::MAX);
+        once.saturating_mul(self.repeats).saturating_mul(builds)
     }
 }
 
@@ -60,13 +73,13 @@ pub fn estimate(config: &Config, case: &Case) -> Duration {
     const START: Duration = Duration::from_millis(500);
     const PASS: Duration = Duration::from_millis(500);
     if case.track == Track::Null {
-        return Duration::from_millis(50);
+        return Duration::from_millis(100);
     }
     match case.state {
         State::Cold => START + PASS,
         State::Warm | State::AsIs => {
-            let settled = config.warmup.min_time.get() + config.steady.min_time.get();
-            START + PASS + settled + config.rate.get() + config.stages.get()
+            let windows = [config.warmup.min_time, config.steady.min_time, config.rate, config.stages];
+            windows.iter().fold(START + PASS, |sum, window| sum.saturating_add(window.get()))
         }
     }
 }
@@ -100,9 +113,10 @@ mod tests {
     #[test]
     fn every_block_has_every_case_of_every_build_once() {
         let plan = plan(7, &["base", "new"]);
-        assert_eq!(plan.steps.len(), 4 * 3 * 2);
+        let steps: Vec<Step> = plan.steps().collect();
+        assert_eq!((steps.len(), plan.runs()), (4 * 3 * 2, 4 * 3 * 2));
         for block in 0..4 {
-            let mut seen: Vec<_> = plan.steps.iter().filter(|s| s.block == block).map(|s| (s.case, s.build)).collect();
+            let mut seen: Vec<_> = steps.iter().filter(|s| s.block == block).map(|s| (s.case, s.build)).collect();
             seen.sort_unstable();
             assert_eq!(seen, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
         }
@@ -111,7 +125,7 @@ mod tests {
     #[test]
     fn two_builds_of_a_case_are_neighbours_and_alternate_abba() {
         let plan = plan(7, &["base", "new"]);
-        for pair in plan.steps.chunks(2) {
+        for pair in plan.steps().collect::<Vec<_>>().chunks(2) {
             assert_eq!(pair[0].case, pair[1].case);
             assert_eq!(pair[0].build, (pair[0].block % 2) as usize, "ABBA by block");
             assert_ne!(pair[0].build, pair[1].build);
@@ -119,10 +133,18 @@ mod tests {
     }
 
     #[test]
+    fn a_huge_plan_is_counted_without_being_made() {
+        let config = Config { repeats: u32::MAX, ..Config::default() };
+        let plan = Plan::new(&config, vec![Case::null(); 1000], vec![], vec!["default".into()]);
+        assert_eq!(plan.runs(), u64::from(u32::MAX) * 1000);
+        assert!(plan.estimate(&config) > Duration::from_secs(1 << 30));
+    }
+
+    #[test]
     fn the_seed_decides_the_order_and_nothing_else_does() {
         assert_eq!(plan(7, &["default"]), plan(7, &["default"]));
         let orders: std::collections::HashSet<Vec<usize>> =
-            (0..20).map(|seed| plan(seed, &["default"]).steps.iter().map(|s| s.case).collect()).collect();
+            (0..20).map(|seed| plan(seed, &["default"]).steps().map(|s| s.case).collect()).collect();
         assert!(orders.len() > 15, "orders differ between seeds");
         assert_ne!(plan(7, &["default"]).digest, plan(8, &["default"]).digest);
     }

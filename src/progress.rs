@@ -8,9 +8,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::case::Case;
 use crate::config::Config;
+use crate::output;
 use crate::plan::{Plan, estimate};
 use crate::results::Run;
-use crate::runner::Event;
+use crate::runner::{Event, settles};
 
 /// How loud to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Voice {
     /// Says one line.
     pub fn say(self, line: &str) {
         if self != Self::Quiet {
-            eprintln!("{line}");
+            output::stderr(line);
         }
     }
 }
@@ -45,11 +46,10 @@ impl Voice {
 pub struct Progress {
     voice: Voice,
     bar: ProgressBar,
-    /// Time left by the estimates, corrected by what runs of the same kind took.
-    left: BTreeMap<String, (u32, Duration)>,
+    /// Runs left of each case and build, and the time of one: estimated, then as the last one took.
+    left: BTreeMap<(String, String), (u32, Duration)>,
     started: Option<Instant>,
-    total: usize,
-    done: usize,
+    done: u64,
     said: Instant,
 }
 
@@ -57,20 +57,33 @@ pub struct Progress {
 const EVERY: Duration = Duration::from_secs(30);
 
 impl Progress {
-    /// A plan of which `done` runs are made.
-    pub fn new(voice: Voice, plan: &Plan, config: &Config, done: usize) -> Self {
-        let mut left: BTreeMap<String, (u32, Duration)> = BTreeMap::new();
-        for step in &plan.steps {
-            let case = &plan.cases[step.case];
-            let entry = left.entry(case.to_string()).or_insert((0, estimate(config, case)));
-            entry.0 += 1;
+    /// A plan of which the runs `done` are made.
+    pub fn new(voice: Voice, plan: &Plan, config: &Config, done: &[Run]) -> Self {
+        let mut left = BTreeMap::new();
+        for case in &plan.cases {
+            for build in &plan.builds {
+                left.insert((case.to_string(), build.clone()), (plan.repeats, estimate(config, case)));
+            }
         }
-        let bar =
-            ProgressBar::with_draw_target(Some(plan.steps.len() as u64), target(voice)).with_position(done as u64);
+        let bar = ProgressBar::with_draw_target(None, target(voice));
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} runs, {prefix} left  {msg}") {
             bar.set_style(style);
         }
-        Self { voice, bar, left, started: None, total: plan.steps.len(), done, said: Instant::now() }
+        let mut progress = Self { voice, bar, left, started: None, done: 0, said: Instant::now() };
+        for run in done {
+            progress.count(run, None);
+        }
+        progress
+    }
+
+    /// Runs that are still to be made.
+    pub fn runs_left(&self) -> u64 {
+        self.left.values().map(|&(runs, _)| u64::from(runs)).sum()
+    }
+
+    /// The time they will take.
+    pub fn time_left(&self) -> Duration {
+        self.left.values().map(|&(runs, each)| each.saturating_mul(runs)).fold(Duration::ZERO, Duration::saturating_add)
     }
 
     /// Shows one event.
@@ -79,7 +92,7 @@ impl Progress {
             Event::Checking { case } => self.bar.set_message(format!("checking pixels: {}", short(case))),
             Event::Starting { case, .. } => {
                 self.started = Some(Instant::now());
-                self.bar.set_prefix(human(self.remaining()));
+                self.bar.set_prefix(human(self.time_left()));
                 self.bar.set_message(short(case));
             }
             Event::Ended(run) => self.ended(run),
@@ -93,24 +106,27 @@ impl Progress {
 
     fn ended(&mut self, run: &Run) {
         let took = self.started.take().map(|started| started.elapsed());
-        if let Some((runs, each)) = self.left.get_mut(&run.case.to_string()) {
-            *runs = runs.saturating_sub(1);
-            *each = took.unwrap_or(*each);
-        }
-        self.done += 1;
-        self.bar.set_position(self.done as u64);
+        self.count(run, took);
         if !run.outcome.is_ok() {
             let line = format!("{}: {}", run.outcome.kind(), run.case);
             if self.voice == Voice::Bar { self.bar.println(line) } else { self.voice.say(&line) }
         }
         if self.voice == Voice::Lines && self.said.elapsed() >= EVERY {
             self.said = Instant::now();
-            self.voice.say(&format!("{} of {} runs, {} left", self.done, self.total, human(self.remaining())));
+            let total = self.done + self.runs_left();
+            self.voice.say(&format!("{} of {total} runs, {} left", self.done, human(self.time_left())));
         }
     }
 
-    fn remaining(&self) -> Duration {
-        self.left.values().map(|&(runs, each)| each * runs).sum()
+    fn count(&mut self, run: &Run, took: Option<Duration>) {
+        if let Some((runs, each)) = self.left.get_mut(&(run.case.to_string(), run.build.clone())) {
+            // What is settled is not tried again.
+            *runs = if settles(&run.outcome) { 0 } else { runs.saturating_sub(1) };
+            *each = took.unwrap_or(*each);
+        }
+        self.done += 1;
+        self.bar.set_length(self.done + self.runs_left());
+        self.bar.set_position(self.done);
     }
 }
 

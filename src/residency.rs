@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
+use crate::environment;
 use crate::results::{CacheProof, Outcome};
 
 pub use filesystem::{Place, place};
@@ -157,7 +158,9 @@ fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
-    kib.map_or(u64::MAX, |kib| kib * 1024)
+    let machine = kib.map_or(u64::MAX, |kib| kib * 1024);
+    // A container's limit counts page cache too, and most of what it holds can be given back.
+    machine.min(environment::cgroup_limits().memory.unwrap_or(u64::MAX))
 }
 
 fn open(path: &Path) -> Result<File, Outcome> {

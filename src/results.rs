@@ -11,7 +11,7 @@ pub mod thin;
 pub mod view;
 
 pub use file::{ReadError, ResultFile, read, write};
-pub use journal::{Journal, JournalError, journal_path};
+pub use journal::{JOURNAL, Journal, JournalError, journal_path};
 pub use row::{
     Amplification, BuildInfo, CacheProof, Flag, Header, Histogram, Noise, Outcome, PhaseStats, Pruned, Run, Series,
     VERSION,

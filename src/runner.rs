@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pcb_formats::{Dataset, FormatError};
-use pcb_protocol::State;
+use pcb_protocol::{Layout, State};
 
-use crate::case::{Case, Track};
+use crate::case::{Case, Target, Track};
 use crate::config::Config;
-use crate::environment;
+use crate::environment::{self, Load};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, Step};
 use crate::residency;
 use crate::results::{CacheProof, Noise, Outcome, Run};
-use crate::session::{self, Report, Spec};
+use crate::session::{self, NoPauses, Pauses, Report, Spec};
 
 pub use build::{Build, BuildError, find, probe};
 
@@ -33,6 +33,8 @@ pub struct Runner<'a> {
     pub builds: &'a [Build],
     /// The datasets of its cases, by name.
     pub datasets: &'a BTreeMap<String, Arc<Dataset>>,
+    /// Forms that could not be written, and why.
+    pub unwritten: &'a BTreeMap<Form, Outcome>,
     /// Accept workers built without optimisation.
     pub allow_debug: bool,
     /// Whether the user wants to stop.
@@ -40,6 +42,17 @@ pub struct Runner<'a> {
     /// When to stop.
     pub until: Option<Instant>,
 }
+
+/// A stored form: dataset, `format:variant`, layout.
+pub type Form = (String, String, Layout);
+
+/// The form that a case reads.
+pub fn form_of(target: &Target) -> Form {
+    (target.dataset.clone(), format!("{}:{}", target.format, target.variant), target.layout)
+}
+
+/// Why a case is not measured, and what its check printed.
+type Refusal = (Outcome, String);
 
 /// What happens, in order.
 pub enum Event<'a> {
@@ -83,7 +96,7 @@ impl Runner<'_> {
             }
         }
         let mut checks = BTreeMap::new();
-        for &step in &self.plan.steps {
+        for step in self.plan.steps() {
             let case = &self.plan.cases[step.case];
             let build = &self.plan.builds[step.build];
             let key = (case.to_string(), build.clone());
@@ -98,7 +111,7 @@ impl Runner<'_> {
                 Err(end) => return Ok(end),
             };
             let run = match refused {
-                Some(outcome) => row::without_run(case, build, step, outcome),
+                Some((outcome, log_tail)) => Run { log_tail, ..row::without_run(case, build, step, outcome) },
                 None => {
                     on(Event::Starting { step, case })?;
                     match self.run(step) {
@@ -126,30 +139,36 @@ impl Runner<'_> {
     fn check<E>(
         &self,
         step: Step,
-        checks: &mut BTreeMap<(String, usize), Option<Outcome>>,
+        checks: &mut BTreeMap<(String, usize), Option<Refusal>>,
         on: &mut dyn FnMut(Event<'_>) -> Result<(), E>,
-    ) -> Result<Result<Option<Outcome>, End>, E> {
+    ) -> Result<Result<Option<Refusal>, End>, E> {
         let case = &self.plan.cases[step.case];
         let Some(target) = &case.target else { return Ok(Ok(None)) };
+        if let Some(outcome) = self.unwritten.get(&form_of(target)) {
+            return Ok(Ok(Some((outcome.clone(), String::new()))));
+        }
         // Pattern, tier and state change nothing about the pixels that are read.
         let form = format!("{}/{}:{}/{}/{}", target.dataset, target.format, target.variant, target.layout, target.crop);
-        if let Some(outcome) = checks.get(&(form.clone(), step.build)) {
-            return Ok(Ok(outcome.clone()));
+        if let Some(refused) = checks.get(&(form.clone(), step.build)) {
+            return Ok(Ok(refused.clone()));
         }
         on(Event::Checking { case })?;
-        let outcome = match self.target_of(case) {
-            Err(outcome) => Some(outcome),
+        let refused = match self.target_of(case) {
+            Err(outcome) => Some((outcome, String::new())),
             Ok((dataset, _)) => {
                 let job = request::check(self.config, &dataset.root, target);
-                let report = self.session(&self.builds[step.build].io, job, &mut || Ok(()));
+                let report = self.session(&self.builds[step.build], false, job, &mut NoPauses);
                 if report.interrupted {
                     return Ok(Err(End::Interrupted));
                 }
-                row::check_outcome(&report)
+                row::check_outcome(&report).map(|outcome| (outcome, report.log_tail))
             }
         };
-        checks.insert((form, step.build), outcome.clone());
-        Ok(Ok(outcome))
+        // A check that only failed for the moment is made again in the next block.
+        if refused.as_ref().is_none_or(|(outcome, _)| settles(outcome)) {
+            checks.insert((form, step.build), refused.clone());
+        }
+        Ok(Ok(refused))
     }
 
     /// One run; `None` if the user interrupted it.
@@ -157,40 +176,33 @@ impl Runner<'_> {
         let case = &self.plan.cases[step.case];
         let build = &self.builds[step.build];
         let started = environment::now();
-        let (mut before, mut load_before) = (None, None);
-        let (files, program, job) = match self.job(case, build) {
+        let (files, torch, job) = match self.job(case) {
             Ok(job) => job,
             Err(outcome) => return Some(row::without_run(case, &build.name, step, outcome)),
         };
-        let report = self.session(program, job, &mut || {
-            before = set_state(case.state, &files)?;
-            load_before = Some(environment::load());
-            Ok(())
-        });
+        let mut cache = Cache { state: case.state, files: &files, before: None, after: None, load: None };
+        let report = self.session(build, torch, job, &mut cache);
         if report.interrupted {
             return None;
         }
-        let after = match (case.state, &before) {
-            (State::Warm, Some(_)) => Some(residency::count(&files)),
-            _ => None,
-        };
-        let noise = load_before.map(|before| Noise { before, after: environment::load() });
+        let Cache { before, mut after, load, .. } = cache;
+        if case.state == State::Warm && before.is_some() && after.is_none() {
+            // It ended before it could say that it had measured.
+            after = Some(residency::count(&files));
+        }
+        let noise = load.map(|before| Noise { before, after: environment::load() });
         let context =
             row::Context { case, build: &build.name, step, started, before, after, noise, config: self.config };
         Some(row::assemble(context, report))
     }
 
-    /// The files, program and job of a case.
-    fn job<'b>(
-        &self,
-        case: &Case,
-        build: &'b Build,
-    ) -> Result<(Vec<PathBuf>, &'b PathBuf, pcb_protocol::Job), Outcome> {
+    /// The files of a case, whether it needs libtorch, and what its worker is asked.
+    fn job(&self, case: &Case) -> Result<(Vec<PathBuf>, bool, pcb_protocol::Job), Outcome> {
         match (&case.track, &case.target) {
-            (Track::Null, _) | (_, None) => Ok((Vec::new(), &build.io, request::null(self.config))),
+            (Track::Null, _) | (_, None) => Ok((Vec::new(), false, request::null(self.config))),
             (Track::Getitem, Some(target)) => {
                 let (dataset, files) = self.target_of(case)?;
-                Ok((files, &build.torch, request::getitem(self.config, &dataset.root, target, case.state)))
+                Ok((files, true, request::getitem(self.config, &dataset.root, target, case.state)))
             }
         }
     }
@@ -208,35 +220,51 @@ impl Runner<'_> {
         Ok((dataset, files))
     }
 
-    fn session(
-        &self,
-        program: &std::path::Path,
-        job: pcb_protocol::Job,
-        before_go: &mut dyn FnMut() -> Result<(), Outcome>,
-    ) -> Report {
+    fn session(&self, build: &Build, torch: bool, job: pcb_protocol::Job, pauses: &mut dyn Pauses) -> Report {
+        let hellos = build.hellos.clone();
         let spec = Spec {
-            program: program.to_owned(),
-            request: request::wrap(self.config.seed, job),
+            program: if torch { build.torch.clone() } else { build.io.clone() },
+            request: request::wrap(self.config.seed, self.config.threads, job),
             timeout: self.config.timeout.get(),
             affinity: self.config.affinity.clone(),
             threads: self.config.threads,
             allow_debug: self.allow_debug,
+            expected: hellos.map(|(with_torch, without)| if torch { with_torch } else { without }),
         };
-        session::run(&spec, self.interrupt, before_go)
+        session::run(&spec, self.interrupt, pauses)
+    }
+}
+
+/// The page cache around one run.
+struct Cache<'a> {
+    state: State,
+    files: &'a [PathBuf],
+    before: Option<CacheProof>,
+    after: Option<Result<CacheProof, Outcome>>,
+    load: Option<Load>,
+}
+
+impl Pauses for Cache<'_> {
+    fn armed(&mut self) -> Result<(), Outcome> {
+        self.before = match self.state {
+            State::Cold => Some(residency::make_cold(self.files)?),
+            State::Warm => Some(residency::make_warm(self.files)?),
+            State::AsIs => None,
+        };
+        self.load = Some(environment::load());
+        Ok(())
+    }
+
+    fn measured(&mut self) {
+        if self.state == State::Warm {
+            self.after = Some(residency::count(self.files));
+        }
     }
 }
 
 /// Whether an outcome says all there is to say about a case.
-fn settles(outcome: &Outcome) -> bool {
+pub fn settles(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Mismatch { .. } | Outcome::Unsupported { .. })
-}
-
-fn set_state(state: State, files: &[PathBuf]) -> Result<Option<CacheProof>, Outcome> {
-    match state {
-        State::Cold => residency::make_cold(files).map(Some),
-        State::Warm => residency::make_warm(files).map(Some),
-        State::AsIs => Ok(None),
-    }
 }
 
 fn outcome_of(error: &FormatError) -> Outcome {

@@ -12,9 +12,11 @@ mod verify;
 mod watch;
 
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use pcb_protocol::{Command, CommandSender, Event, LinkServer, Request};
+use pcb_protocol::{Command, CommandSender, Event, Hello, LinkServer, Request};
 
 use crate::interrupt::Interrupt;
 use crate::results::Outcome;
@@ -22,7 +24,7 @@ use crate::results::Outcome;
 use collect::{Collector, Next};
 pub use collect::{PhaseSamples, Report};
 use spawn::Child;
-pub use spawn::environment as worker_environment;
+pub use spawn::{environment as worker_environment, inherited as inherited_environment};
 use watch::Message;
 
 /// Time a worker has to exit after its last event.
@@ -45,11 +47,30 @@ pub struct Spec {
     pub threads: u32,
     /// Accept a worker built without optimisation.
     pub allow_debug: bool,
+    /// Who the program said it was when the plan started; one that says otherwise was replaced meanwhile.
+    pub expected: Option<Hello>,
 }
 
-/// Runs one worker to its end and reports what it did. `before_go` is called when the worker is armed: it sets the
-/// cache state, or refuses with the outcome of the run.
-pub fn run(spec: &Spec, interrupt: &Interrupt, before_go: &mut dyn FnMut() -> Result<(), Outcome>) -> Report {
+/// What the controller does while the worker waits.
+pub trait Pauses {
+    /// The worker is armed: set the cache state, or refuse with the outcome of the run.
+    fn armed(&mut self) -> Result<(), Outcome>;
+
+    /// Every clock has stopped, and the worker has not yet touched reference pixels.
+    fn measured(&mut self) {}
+}
+
+/// Nothing is to be done.
+pub struct NoPauses;
+
+impl Pauses for NoPauses {
+    fn armed(&mut self) -> Result<(), Outcome> {
+        Ok(())
+    }
+}
+
+/// Runs one worker to its end and reports what it did.
+pub fn run(spec: &Spec, interrupt: &Interrupt, pauses: &mut dyn Pauses) -> Report {
     let mut report = Report::default();
     let server = match LinkServer::new() {
         Ok(server) => server,
@@ -63,21 +84,21 @@ pub fn run(spec: &Spec, interrupt: &Interrupt, before_go: &mut dyn FnMut() -> Re
         Err(outcome) => return report.end(outcome),
     };
     let log = log::follow(child.take_output());
-    let (messages, waker) = watch::start(server, child.pid());
-    interrupt.wake_by(waker);
+    let watch = watch::start(server, child.pid());
+    interrupt.wake_by(watch.waker);
     let mut talk = Talk {
         spec,
         deadline: child.started() + spec.timeout,
         started: child.started(),
         server: name,
         commands: None,
-        messages,
+        messages: watch.messages,
+        drain: Some(watch.drain),
         died: None,
         collector: Collector::new(spec),
     };
-    let outcome = talk.converse(interrupt, before_go, &mut report);
+    let outcome = talk.converse(interrupt, pauses, &mut report);
     let died = talk.finish(&mut child, &outcome);
-    report.wall = report.go.map(|go| talk.collector.last_event().saturating_duration_since(go));
     talk.collector.hand_over(&mut report);
     report.log_tail = log.tail();
     // A death that was not ours to cause explains a closed channel better than the channel does.
@@ -106,19 +127,15 @@ struct Talk<'a> {
     deadline: Instant,
     server: String,
     commands: Option<CommandSender>,
-    messages: std::sync::mpsc::Receiver<Message>,
+    messages: Receiver<Message>,
+    drain: Option<JoinHandle<()>>,
     died: Option<watch::Death>,
     collector: Collector,
 }
 
 impl Talk<'_> {
     /// Follows the handshake until the worker has finished, failed, died, or run out of time.
-    fn converse(
-        &mut self,
-        interrupt: &Interrupt,
-        before_go: &mut dyn FnMut() -> Result<(), Outcome>,
-        report: &mut Report,
-    ) -> Ended {
+    fn converse(&mut self, interrupt: &Interrupt, pauses: &mut dyn Pauses, report: &mut Report) -> Ended {
         loop {
             if interrupt.stopped() {
                 report.interrupted = true;
@@ -147,7 +164,7 @@ impl Talk<'_> {
                     return Ended::With(Outcome::Failed { message });
                 }
                 Message::Event(event) => {
-                    if let Some(ended) = self.event(event, before_go, report) {
+                    if let Some(ended) = self.event(event, pauses, report) {
                         return ended;
                     }
                 }
@@ -156,12 +173,7 @@ impl Talk<'_> {
     }
 
     /// Handles one event; `Some` ends the conversation.
-    fn event(
-        &mut self,
-        event: Event,
-        before_go: &mut dyn FnMut() -> Result<(), Outcome>,
-        report: &mut Report,
-    ) -> Option<Ended> {
+    fn event(&mut self, event: Event, pauses: &mut dyn Pauses, report: &mut Report) -> Option<Ended> {
         let now = Instant::now();
         match self.collector.take(event, now) {
             Next::Continue => None,
@@ -171,18 +183,26 @@ impl Talk<'_> {
             }
             Next::SendGo => {
                 report.armed_ns = Some(self.since_start(now));
-                let set = Instant::now();
-                if let Err(outcome) = before_go() {
+                if let Err(outcome) = self.on_our_time(|| pauses.armed()) {
                     return Some(Ended::With(outcome));
                 }
-                // Setting the cache state is the controller's time, not the worker's.
-                self.deadline += set.elapsed();
-                report.go = Some(Instant::now());
                 self.collector.go();
                 self.send(Command::Go)
             }
+            Next::SendCompare => {
+                self.on_our_time(|| pauses.measured());
+                self.send(Command::Compare)
+            }
             Next::End(outcome) => Some(Ended::With(outcome)),
         }
+    }
+
+    /// What the controller does meanwhile does not count against the worker.
+    fn on_our_time<T>(&mut self, act: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let done = act();
+        self.deadline += start.elapsed();
+        done
     }
 
     fn send(&self, command: Command) -> Option<Ended> {
@@ -209,6 +229,8 @@ impl Talk<'_> {
         child.end();
         if self.commands.is_none() {
             LinkServer::unblock(&self.server);
+            // It returns at once, and takes the server's temporary folder with it.
+            let _ = self.drain.take().map(JoinHandle::join);
         }
         died
     }

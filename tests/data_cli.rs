@@ -43,17 +43,18 @@ fn made_written_verified_and_listed() {
     let verified = pcb_data(root.path(), &["verify", "tiny"]);
     let lines = text(&verified.stdout);
     assert!(verified.status.success(), "{lines}");
-    for form in ["reference", "npy:", "tiff:strip-lzw/site", "ome-tiff:tile128-deflate/site", "memory:"] {
+    for form in ["reference", "npy:", "tiff:strip-lzw/site", "ome-tiff:tile128-deflate/site"] {
         assert!(
             lines.lines().any(|line| line.starts_with("tiny ") && line.contains(form) && line.contains("ok, ")),
             "{form}: {lines}"
         );
         assert!(lines.lines().any(|line| line.starts_with("tiny-decoy") && line.contains(form)), "{form}: {lines}");
     }
+    assert!(!lines.contains("memory"), "the reference compared with itself is no proof: {lines}");
     let listed = text(&pcb_data(root.path(), &["list"]).stdout);
     assert!(listed.contains("tiny") && listed.contains("96x96"), "{listed}");
     let forms = text(&pcb_data(root.path(), &["list", "tiny"]).stdout);
-    assert!(forms.contains("tiff:strip-lzw"), "{forms}");
+    assert!(forms.contains("tiff:strip-lzw") && !forms.contains("stale"), "{forms}");
     let stats = text(&pcb_data(root.path(), &["stats", "tiny"]).stdout);
     assert!(stats.lines().count() == 3 && stats.contains("AGP"), "{stats}");
 }
@@ -70,6 +71,31 @@ fn a_form_that_differs_ends_with_5() {
     let verified = pcb_data(root.path(), &["verify", "tiny", "npy:mmap/site"]);
     assert_eq!(verified.status.code(), Some(5), "{}", text(&verified.stdout));
     assert!(text(&verified.stdout).contains("differs: "), "{}", text(&verified.stdout));
+}
+
+#[test]
+fn a_form_of_another_dataset_is_stale_until_it_is_written_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    assert!(pcb_data(root.path(), &TINY).status.success());
+    assert!(pcb_data(root.path(), &["write", "tiny", "npy:mmap/site"]).status.success());
+    fs::write(root.path().join("tiny/formats/npy:site/form.json"), "{}").expect("written");
+    assert!(text(&pcb_data(root.path(), &["list", "tiny"]).stdout).contains("stale"));
+    let verified = pcb_data(root.path(), &["verify", "tiny"]);
+    assert_eq!(verified.status.code(), Some(5), "{}", text(&verified.stdout));
+    let written = text(&pcb_data(root.path(), &["write", "tiny", "npy:mmap/site"]).stdout);
+    assert!(written.lines().any(|line| line.ends_with(" written")), "{written}");
+    assert!(pcb_data(root.path(), &["verify", "tiny"]).status.success());
+}
+
+#[test]
+fn floats_are_made_stored_and_verified_but_not_described() {
+    let root = tempfile::tempdir().expect("a folder");
+    let args: Vec<&str> = TINY.into_iter().chain(["--dtype", "f32"]).collect();
+    assert!(text(&pcb_data(root.path(), &args).stdout).contains("2 channels, f32"));
+    assert!(pcb_data(root.path(), &["write", "tiny", "tiff:tile128-lzw", "npy:each"]).status.success());
+    assert!(pcb_data(root.path(), &["verify", "tiny"]).status.success());
+    let stats = pcb_data(root.path(), &["stats", "tiny"]);
+    assert!(!stats.status.success() && text(&stats.stderr).contains("not f32"), "{}", text(&stats.stderr));
 }
 
 #[test]
@@ -91,6 +117,7 @@ fn wrong_command_lines_end_with_2_and_say_what_is_known() {
     for (args, expected) in [
         (&["make", "huge"][..], "known: smoke, small"),
         (&["make", "--wells", "0"], "--wells 0: expected 1 to 384"),
+        (&["make", "--dtype", "i16"], "i16"),
         (&["write", "absent", "all"], "no dataset \"absent\""),
         (&["import", "--name", "x", "--images", "."], "--grid N"),
     ] {

@@ -5,12 +5,23 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use pcb::data::make::{Recipe, ensure_preset, make};
 use pcb::data::{self, DataError, Made};
-use pcb_formats::{Dataset, site_digest};
+use pcb_formats::{Dataset, Pixels, site_digest};
+use pcb_protocol::Dtype;
 
 fn tiny() -> Recipe {
-    Recipe { seed: 7, wells: 3, sites_per_well: 1, channels: 2, objects_per_site: 6, site_size: 96, record: 32 }
+    Recipe {
+        seed: 7,
+        wells: 3,
+        sites_per_well: 1,
+        channels: 2,
+        objects_per_site: 6,
+        site_size: 96,
+        record: 32,
+        dtype: Dtype::U16,
+    }
 }
 
 fn made(root: &Path, name: &str, recipe: &Recipe, threads: usize) -> Made {
@@ -71,7 +82,7 @@ fn a_dataset_is_complete_and_its_decoy_alike() {
 fn the_smoke_preset_is_small_and_has_cells_at_edges() {
     let root = tempfile::tempdir().expect("a folder");
     let made = ensure_preset(root.path(), "smoke", &mut |_| ()).expect("made");
-    assert!(data::tree_bytes(&made.folder) < 5_000_000);
+    assert!(data::tree_bytes(&made.folder).expect("readable") < 5_000_000);
     let dataset = Dataset::open(&made.folder).expect("opened");
     let padded = |row: &&pcb_formats::Object| row.y < 64.0 || row.x < 64.0 || row.y > 320.0 || row.x > 320.0;
     assert!(dataset.objects.rows.iter().filter(padded).count() >= 10);
@@ -90,6 +101,66 @@ fn another_recipe_under_the_same_name_needs_force() {
     assert_eq!(forced.info.sites.len(), 1);
     assert_ne!(forced.info.digest, first.info.digest);
     assert_eq!(names(root.path()), ["plate"]);
+}
+
+#[test]
+fn force_replaces_datasets_and_nothing_else() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (target, mine) = (root.path().join("plate"), root.path().join("plate/thesis.tex"));
+    fs::create_dir(&target).expect("created");
+    fs::write(&mine, "mine").expect("written");
+    for force in [false, true] {
+        let error = make(root.path(), "plate", &tiny(), None, force, &mut |_| ()).expect_err("no dataset").to_string();
+        assert!(error.contains("no dataset") && !error.contains("--force"), "{error}");
+        assert_eq!(fs::read_to_string(&mine).expect("it survived"), "mine");
+    }
+    // A file under the name is no dataset either.
+    fs::write(root.path().join("file"), "mine").expect("written");
+    assert!(make(root.path(), "file", &tiny(), None, true, &mut |_| ()).is_err());
+    assert_eq!(names(root.path()), ["file", "plate"]);
+    // A dataset that cannot be read, say one of another version, may be replaced, but only when asked.
+    let broken = made(root.path(), "broken", &tiny(), 2).folder;
+    fs::write(broken.join("dataset.json"), "{}").expect("written");
+    let error = make(root.path(), "broken", &tiny(), None, false, &mut |_| ()).expect_err("broken").to_string();
+    assert!(error.contains("cannot be read") && error.contains("--force"), "{error}");
+    make(root.path(), "broken", &tiny(), None, true, &mut |_| ()).expect("replaced");
+    Dataset::open(&broken).expect("opened");
+}
+
+#[test]
+fn every_dtype_holds_the_same_cells() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut pixels = Vec::new();
+    for &dtype in Dtype::ALL {
+        let made = made(root.path(), dtype.as_str(), &Recipe { dtype, ..tiny() }, 2);
+        assert!(made.info.dtype == dtype && made.info.origin.contains(&format!("96x96 {dtype}, ")), "{:?}", made.info);
+        let dataset = Dataset::open(&made.folder).expect("opened");
+        assert_eq!(Dataset::open(&dataset.decoy_dir()).expect("opened").info.dtype, dtype);
+        pixels.push(dataset.reference(1).expect("read").data);
+    }
+    let [Pixels::U8(small), Pixels::U16(counts), Pixels::F32(floats)] = &pixels[..] else { panic!("one of each") };
+    assert!(small.iter().zip(counts).all(|(&small, &count)| u16::from(small) == count / 257));
+    assert!(floats.iter().zip(counts).all(|(&float, &count)| float == f32::from(count)));
+}
+
+#[test]
+fn a_dataset_that_has_its_name_is_on_the_disk() {
+    // Dirty pages cannot be dropped: what can be dropped at once was written before.
+    let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let made = made(root.path(), "plate", &Recipe { site_size: 1024, ..tiny() }, 2);
+    let reference = made.folder.join("reference");
+    let mut files = vec![made.folder.join("decoy/reference/plate_decoy-A01-s1.npy")];
+    files.extend(fs::read_dir(reference).expect("listed").map(|entry| entry.expect("an entry").path()));
+    for path in &files {
+        let file = fs::File::open(path).expect("opened");
+        posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).expect("advised");
+    }
+    let proof = pcb::residency::count(&files).expect("counted");
+    println!("{proof:?}");
+    let kind = nix::sys::statfs::statfs(root.path()).expect("known").filesystem_type();
+    if kind != nix::sys::statfs::TMPFS_MAGIC {
+        assert_eq!((proof.files, proof.resident), (4, 0));
+    }
 }
 
 #[test]

@@ -63,12 +63,76 @@ fn ctrl_c_keeps_finished_runs_and_resume_goes_on() {
 }
 
 #[test]
-fn max_time_keeps_what_was_measured() {
+fn max_time_leaves_an_incomplete_result_and_a_journal_to_go_on_with() {
     let bench = Bench::new("ok 3000000");
-    bench.config(50, "'cold'");
+    bench.config(8, "'cold'");
     let (output, file) = bench.run(&["--max-time", "1s"]);
-    assert_eq!((output.status.code(), file.is_none()), (Some(124), true), "{}", stderr(&output));
-    assert!(fs::read_to_string(bench.path("out.journal.jsonl")).expect("a journal").lines().count() > 1);
+    assert_eq!(output.status.code(), Some(124), "{}", stderr(&output));
+    let partial = file.expect("what was measured");
+    assert!(!partial.header.complete && !partial.runs.is_empty() && partial.runs.len() < 16);
+    let (output, file) = bench.run(&["--resume"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let file = file.expect("a result");
+    assert!(file.header.complete);
+    assert_eq!((file.runs.len(), &file.runs[..partial.runs.len()]), (16, &partial.runs[..]));
+}
+
+#[test]
+fn runs_of_another_program_are_not_mixed_by_resume() {
+    let bench = Bench::new("ok 3000000");
+    bench.config(8, "'cold'");
+    assert_eq!(bench.run(&["--max-time", "1s"]).0.status.code(), Some(124));
+    // The same path, another program.
+    let program = bench.path("workers").join("pcb-worker");
+    fs::remove_file(&program).expect("removed");
+    fs::copy(env!("CARGO_BIN_EXE_pcb-fake-worker"), &program).expect("copied");
+    let mut bytes = fs::OpenOptions::new().append(true).open(&program).expect("opens");
+    std::io::Write::write_all(&mut bytes, b"another build").expect("written");
+    drop(bytes);
+    let (output, _) = bench.run(&["--resume"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("worker programs (sha256)"), "{}", stderr(&output));
+}
+
+#[test]
+fn names_with_dots_have_journals_of_their_own() {
+    use pcb::results::journal_path;
+    let of = |name: &str| journal_path(std::path::Path::new(name)).to_string_lossy().into_owned();
+    assert_eq!(of("a/night.json"), "a/night.journal.jsonl");
+    assert_ne!(of("night.1"), of("night.2"));
+    assert_ne!(of("run.json"), of("run.out"));
+}
+
+#[test]
+fn a_closed_stderr_does_not_end_the_measurement() {
+    let bench = Bench::new("ok");
+    bench.config(1, "'cold'");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("opens");
+    let mut command = bench.pcb_run(&["config.toml", "--output", "out.json"]);
+    let output = command.stderr(full).output().expect("runs");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(pcb::results::read(&bench.path("out.json")).is_ok());
+}
+
+#[test]
+fn numbers_beyond_reason_are_refused_or_counted() {
+    let bench = Bench::new("ok");
+    bench.config(1, "'cold'");
+    for (args, code, word) in [
+        (&["--affinity", "0-99999999999"][..], 2, "range"),
+        (&["--affinity", "3-1"], 2, "range"),
+        (&["--affinity", "5000"], 2, "not usable"),
+        (&["--set", "warmup.min_time=1e19"], 2, "ten years"),
+        (&["--timeout", "1e19"], 2, "timeout"),
+        (&["--repeats", "4294967295", "--plan"], 0, ""),
+        (&["--set", "dataset=a/b"], 2, "name of a dataset"),
+    ] {
+        let mut all = vec!["config.toml", "--output", "out.json"];
+        all.extend(args);
+        let output = bench.pcb_run(&all).output().expect("runs");
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(word), "{args:?}: {}", stderr(&output));
+    }
 }
 
 #[test]
@@ -163,7 +227,7 @@ fn names_that_are_not_utf8_do_not_panic() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(bench.path("x").with_file_name(name).exists());
     let output = bench.pcb_run(&["--quiet"]).arg(std::ffi::OsStr::from_bytes(b"conf\xff.toml")).output().expect("runs");
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
 #[test]
@@ -208,17 +272,50 @@ fn a_result_file_cut_in_half_is_refused() {
     assert!(error.contains("version 99"), "{error}");
 }
 
+/// Real workers, beside the controller where the whole workspace is built.
+fn real_workers() -> Option<std::path::PathBuf> {
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_pcb-run")).parent()?.to_owned();
+    ["pcb-worker", "pcb-worker-io"].iter().all(|program| folder.join(program).is_file()).then_some(folder)
+}
+
 #[test]
-fn few_descriptors_are_enough_or_named() {
+fn readers_that_run_out_of_descriptors_are_rows_and_the_others_go_on() {
+    let Some(workers) = real_workers() else {
+        println!("skipped: the workers are not built; cargo build --workspace");
+        return;
+    };
     let bench = Bench::new("ok");
-    bench.config(1, "['cold', 'warm']");
-    let inner = bench.pcb_run(&["config.toml", "--output", "out.json", "--quiet"]);
-    let mut line = vec![inner.get_program().to_owned()];
-    line.extend(inner.get_args().map(ToOwned::to_owned));
+    // 80 sites: a reader that keeps a descriptor for each needs more than 64.
+    let recipe = pcb::data::make::Recipe {
+        wells: 16,
+        sites_per_well: 5,
+        ..pcb::data::make::preset("smoke").expect("there is one").recipe.clone()
+    };
+    let recipe = pcb::data::make::Recipe { channels: 1, objects_per_site: 1, site_size: 32, record: 16, ..recipe };
+    let data = bench.path("data");
+    fs::create_dir(&data).expect("made");
+    pcb::data::make::make(&data, "wide", &recipe, Some(1), false, &mut |_| {}).expect("made");
+    let config = "repeats = 1\n[[sweep]]\ndataset = 'wide'\nformat = ['npy:pread', 'npy:reopen']\nlayout = 'site'\ncrop = 16\nstate = 'cold'\n";
+    fs::write(bench.path("config.toml"), config).expect("written");
+    let inner = bench.path("data");
+    let script = "ulimit -n 64; exec \"$0\" config.toml --output out.json --quiet --allow-debug --data \"$1\" --worker \"real=$2\"";
     let mut command = std::process::Command::new("sh");
-    command.current_dir(bench.path("")).arg("-c").arg("ulimit -n 64; exec \"$@\"").arg("sh").args(line);
+    command
+        .current_dir(bench.path(""))
+        .arg("-c")
+        .arg(script)
+        .arg(env!("CARGO_BIN_EXE_pcb-run"))
+        .arg(inner)
+        .arg(workers);
     let output = command.output().expect("runs");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    let file = pcb::results::read(&bench.path("out.json")).expect("reads");
+    let of = |variant: &str| {
+        let run = file.runs.iter().find(|run| run.case.to_string().contains(variant)).expect("its row");
+        run.outcome.clone()
+    };
+    assert!(matches!(of("npy:pread"), pcb::results::Outcome::FdExhausted { message } if message.contains(".npy")));
+    assert_eq!(of("npy:reopen"), pcb::results::Outcome::Ok);
 }
 
 /// A result on a full disk: a tiny tmpfs in a mount namespace of its own, where the machine allows one.

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(code) => ExitCode::from(code),
         Err(Failure(code, error)) => {
-            eprintln!("pcb-compare: {error}");
+            output::stderr(&format!("pcb-compare: {error}"));
             ExitCode::from(code)
         }
     }
@@ -40,7 +40,7 @@ fn run(args: &Args) -> Result<u8, Failure> {
     if comparison.rows.is_empty() {
         let hint =
             if args.filter.is_some() { "no case of either side matches --filter" } else { "neither side has a case" };
-        eprintln!("pcb-compare: nothing to compare: {hint}");
+        output::stderr(&format!("pcb-compare: nothing to compare: {hint}"));
     }
     Ok(args.exit_code(&comparison))
 }

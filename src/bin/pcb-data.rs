@@ -91,6 +91,7 @@ fn make(root: &Path, args: &MakeArgs, out: &mut dyn Write, progress: &mut Progre
     ] {
         *value = given.unwrap_or(*value);
     }
+    recipe.dtype = args.dtype.unwrap_or(recipe.dtype);
     recipe.check()?;
     let sizes = recipe.sizes();
     eprintln!(
@@ -200,11 +201,11 @@ fn list(root: &Path, dataset: Option<&Path>, out: &mut dyn Write) -> anyhow::Res
         let folder = data::dataset_folder(root, dataset)?;
         let dataset = Dataset::open(&folder)?;
         let forms = store::list(&dataset)?;
-        write!(out, "{}", data::stored_text(&dataset.info, data::tree_bytes(&folder), &forms))?;
+        write!(out, "{}", data::stored_text(&dataset.info, data::tree_bytes(&folder)?, &forms))?;
         return Ok(exit::OK);
     }
     let folders = data::datasets(root)?;
-    let read = |folder| Ok::<_, FormatError>((Dataset::read_info(folder)?, data::tree_bytes(folder)));
+    let read = |folder| Ok::<_, FormatError>((Dataset::read_info(folder)?, data::tree_bytes(folder)?));
     let datasets = folders.iter().map(|folder| read(folder)).collect::<Result<Vec<_>, _>>()?;
     if datasets.is_empty() {
         writeln!(out, "no datasets in {}; pcb-data make makes one", root.display())?;

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(Failure(code, error)) => {
-            eprintln!("pcb-report: {error:#}");
+            output::stderr(&format!("pcb-report: {error:#}"));
             ExitCode::from(code)
         }
     }

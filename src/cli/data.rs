@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use pcb_protocol::Dtype;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,10 +96,13 @@ pub struct MakeArgs {
     /// Height and width of one record of the object layout
     #[arg(long, value_name = "PIXELS")]
     pub record: Option<u32>,
+    /// Element type; u8 holds the 16-bit counts divided by 257 [default: u16]
+    #[arg(long, value_name = "u8|u16|f32")]
+    pub dtype: Option<Dtype>,
     /// Threads; the result does not depend on them [default: all usable CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Replace a dataset of this name that was made otherwise, and its stored forms
+    /// Replace a dataset of this name that was made otherwise, and its stored forms; never a folder that is no dataset
     #[arg(long)]
     pub force: bool,
 }
@@ -143,7 +147,7 @@ pub struct ImportArgs {
     /// Decides the grid's jitter and the decoy
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Replace another dataset of this name, and its stored forms
+    /// Replace another dataset of this name, and its stored forms; never a folder that is no dataset
     #[arg(long)]
     pub force: bool,
 }
@@ -153,7 +157,7 @@ pub struct ImportArgs {
 pub struct FormsArgs {
     /// A dataset's name or folder
     pub dataset: PathBuf,
-    /// FORMAT:VARIANT[/LAYOUT], for example npy:mmap/site; or all
+    /// FORMAT:VARIANT[/LAYOUT], for example npy:mmap/site; or all (`memory` stores nothing, so it is none of them)
     #[arg(value_name = "FORM", default_value = "all")]
     pub forms: Vec<String>,
 }

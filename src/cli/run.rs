@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "-", value_parser = ["-"])]
     pub json: Option<String>,
     /// Seed of the order of runs, the index lists and the transforms
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Pin workers to these CPUs, for example 1 or 0,2-3
     #[arg(long, value_name = "CPUS")]

@@ -98,13 +98,35 @@ fn check(source: &str, config: Config) -> Result<Config, ConfigError> {
         Some("steady: a minimum is above its maximum".to_owned())
     } else if config.timeout.ns() == 0 {
         Some("timeout = 0: every run would time out".to_owned())
+    } else if let Some((key, _)) = positive(&config).into_iter().find(|(_, value)| *value == 0) {
+        Some(format!("{key} = 0: give at least 1"))
     } else {
-        None
+        let mut datasets = config.sweep.iter().flat_map(|sweep| sweep.dataset.iter());
+        let odd = datasets.find(|name| !is_name(name));
+        odd.map(|name| format!("dataset {name:?}: expected the name of a dataset, of letters, digits, - _ and ."))
     };
     match problem {
         Some(problem) => Err(ConfigError { source: source.to_owned(), line: None, problem }),
         None => Ok(config),
     }
+}
+
+/// Keys for which 0 would measure or check nothing.
+fn positive(config: &Config) -> [(&'static str, u64); 6] {
+    [
+        ("kept_samples", config.kept_samples.into()),
+        ("check_samples", config.check_samples),
+        ("null_samples", config.null_samples),
+        ("warmup.window", config.warmup.window.ns()),
+        ("warmup.max_samples", config.warmup.max_samples),
+        ("steady.max_samples", config.steady.max_samples),
+    ]
+}
+
+/// A dataset's name stands in case ids, whose parts are divided by `/`.
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    !name.is_empty() && name.chars().all(allowed) && name.chars().any(char::is_alphanumeric)
 }
 
 fn from_toml(source: &str, text: &str, error: &toml::de::Error) -> ConfigError {
@@ -180,6 +202,25 @@ mod tests {
         assert!(config.sweep.iter().all(|sweep| sweep.crop.iter().count() == 2));
         assert!(problem(text, &["repeets=3"]).starts_with("--set repeets=3: unknown field"));
         assert!(problem(text, &["repeats"]).contains("KEY=VALUE"));
+    }
+
+    #[test]
+    fn full_toml_shows_the_defaults() {
+        let text = include_str!("../../configs/examples/full.toml");
+        let mut full = parse("full.toml", text, &[]).expect("valid");
+        assert_eq!(full.sweep, [Sweep::default()]);
+        full.sweep.clear();
+        assert_eq!(full, Config::default());
+    }
+
+    #[test]
+    fn numbers_that_would_measure_nothing_and_names_that_are_no_names_are_refused() {
+        for key in ["kept_samples=0", "check_samples=0", "null_samples=0", "warmup.window=0", "steady.max_samples=0"] {
+            assert!(problem("[[sweep]]\n", &[key, "steady.min_samples=0"]).contains("at least 1"), "{key}");
+        }
+        for name in ["", "a/b", "..", "a\nb"] {
+            assert!(problem("[[sweep]]\n", &[&format!("dataset={name:?}")]).contains("name of a dataset"), "{name:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A duration, written `500ms`, `2s`, `1m 30s`; a bare number is seconds.
+/// A duration, written `500ms`, `2s`, `1m 30s`; a bare number is seconds. At most ten years: sums of a few must not
+/// overflow a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(Duration);
 
@@ -20,6 +21,11 @@ impl Span {
     /// Milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
+    }
+
+    fn checked(duration: Duration) -> Result<Self, String> {
+        const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+        if duration <= LONGEST { Ok(Self(duration)) } else { Err("longer than ten years".to_owned()) }
     }
 
     /// As a standard duration.
@@ -43,11 +49,10 @@ impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(seconds) = text.parse::<f64>() {
-            return Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| format!("{text:?} is no duration"));
+            return Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string()).and_then(Self::checked);
         }
-        humantime::parse_duration(text)
-            .map(Self)
-            .map_err(|e| format!("{text:?} is no duration ({e}); write 500ms, 2s, 5m"))
+        let parsed = humantime::parse_duration(text);
+        parsed.map_err(|e| format!("{text:?} is no duration ({e}); write 500ms, 2s, 5m")).and_then(Self::checked)
     }
 }
 
@@ -72,7 +77,7 @@ impl<'de> Deserialize<'de> for Span {
                 self.visit_f64(secs as f64)
             }
             fn visit_f64<E: Error>(self, secs: f64) -> Result<Span, E> {
-                Duration::try_from_secs_f64(secs).map(Span).map_err(E::custom)
+                Duration::try_from_secs_f64(secs).map_err(E::custom).and_then(|d| Span::checked(d).map_err(E::custom))
             }
         }
         deserializer.deserialize_any(SpanVisitor)
@@ -88,9 +93,10 @@ mod tests {
         for (text, millis) in [("500ms", 500), ("2s", 2000), ("1m 30s", 90_000), ("0.25", 250), ("0s", 0)] {
             assert_eq!(text.parse::<Span>(), Ok(Span::from_millis(millis)), "{text}");
         }
-        for text in ["", "soon", "-1", "5 parsecs", "nan"] {
+        for text in ["", "soon", "-1", "5 parsecs", "nan", "1e19", "20y"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
+        assert_eq!("9y".parse::<Span>().map(Span::get).map(|d| d.as_secs() > 86_400), Ok(true));
         assert_eq!(Span::from_millis(1500).to_string().parse(), Ok(Span::from_millis(1500)));
     }
 }

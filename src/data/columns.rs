@@ -24,7 +24,8 @@ pub struct Table {
 /// One column in memory.
 pub struct Column {
     path: PathBuf,
-    name: String,
+    /// Its name.
+    pub name: String,
     chunks: Vec<ArrayRef>,
 }
 

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use pcb_formats::{Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, write_site_npy};
+use pcb_formats::{Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, tree_bytes, write_site_npy,
+};
 use pcb_protocol::Layout;
 
-use super::folder::tree_bytes;
 use super::{DataError, Progress, Step};
 
 /// Sites that are looked at, spread over the dataset.
@@ -71,7 +71,7 @@ impl Tally {
         let (data, values): (Pixels, Vec<u16>) = match &site.data {
             Pixels::U8(v) => (Pixels::U8(v[range.clone()].to_vec()), v[range].iter().map(|&v| v.into()).collect()),
             Pixels::U16(v) => (Pixels::U16(v[range.clone()].to_vec()), v[range].to_vec()),
-            Pixels::F32(_) => return Err(FormatError::Unsupported("stats of f32 pixels".into()).into()),
+            Pixels::F32(_) => return Err(FormatError::Unsupported("stats tell of counts: u8 and u16 pixels, not f32".into()).into()),
         };
         let one = SitePixels { channels: 1, height: site.height, width: site.width, data };
         self.raw += one.data.bytes().len() as u64;
@@ -119,7 +119,7 @@ fn stored_bytes(info: &DatasetInfo, plane: &SitePixels, variant: &str) -> Result
     let info = DatasetInfo { channels: vec!["one".into()], sites: vec![site], objects: 0, ..info.clone() };
     let (format, variant) = find("tiff", variant, Layout::Site)?;
     (format.write)(&Dataset { root, info, objects: ObjectTable::default() }, variant, &stored, &mut |_, _| ())?;
-    Ok(tree_bytes(&stored))
+    Ok(tree_bytes(&stored)?)
 }
 
 /// Immerkær's estimate of the standard deviation of noise.

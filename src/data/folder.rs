@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
-use pcb_formats::{Dataset, DatasetInfo};
+use pcb_formats::{Dataset, DatasetInfo, FormatError, Staging};
 
 use super::DataError;
 
@@ -61,17 +61,6 @@ pub fn datasets(root: &Path) -> Result<Vec<PathBuf>, DataError> {
     Ok(found)
 }
 
-/// Bytes of all files under `folder`. What cannot be read counts as nothing.
-pub fn tree_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let sizes = entries.flatten().map(|entry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => tree_bytes(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
-}
-
 /// Bytes free to this user on the file system of `folder`, or of its nearest parent that exists.
 pub fn free_bytes(folder: &Path) -> Result<u64, DataError> {
     let folder = std::path::absolute(folder).map_err(|e| DataError::io(folder, e))?;
@@ -101,85 +90,50 @@ pub(super) fn check_name(name: &str) -> Result<(), DataError> {
     Err(DataError::Usage(format!("{name:?} is no name for a dataset; expected {expected}")))
 }
 
-/// What stands in a dataset's folder: `None` if nothing, an error if something that is no dataset.
-pub(super) fn standing(folder: &Path) -> Result<Option<DatasetInfo>, DataError> {
+/// What stands where a dataset is to be.
+pub(super) enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A dataset.
+    Dataset(DatasetInfo),
+    /// A dataset once, that cannot be read: why.
+    Unreadable(FormatError),
+}
+
+/// What stands in a dataset's folder. Anything but a dataset is an error, for it is not ours to replace.
+pub(super) fn standing(folder: &Path) -> Result<Standing, DataError> {
     if fs::symlink_metadata(folder).is_err() {
-        return Ok(None);
+        return Ok(Standing::Nothing);
     }
-    match Dataset::read_info(folder) {
-        Ok(info) => Ok(Some(info)),
-        Err(e) => Err(DataError::Exists { path: folder.to_owned(), problem: format!("is there but no dataset ({e})") }),
+    if !folder.join("dataset.json").is_file() {
+        let problem = "is there but no dataset (it has no dataset.json), so it is left alone; give another --name";
+        return Err(DataError::content(folder, problem));
     }
+    Ok(Dataset::read_info(folder).map_or_else(Standing::Unreadable, Standing::Dataset))
 }
 
-/// A dataset's folder under a temporary name. Dropped before [`Staging::commit`], it is removed.
-pub(super) struct Staging {
-    folder: PathBuf,
+/// The dataset that stands in `folder` and is `same` as wanted, to be kept; `None` when the folder is free or may be
+/// replaced. An error for another dataset without `force`, and for everything that is no dataset.
+pub(super) fn kept(
+    folder: &Path,
+    force: bool,
+    other: &str,
+    same: impl Fn(&DatasetInfo) -> bool,
+) -> Result<Option<DatasetInfo>, DataError> {
+    let problem = match standing(folder)? {
+        _ if force => return Ok(None),
+        Standing::Nothing => return Ok(None),
+        Standing::Dataset(info) if same(&info) => return Ok(Some(info)),
+        Standing::Dataset(info) => format!("is there, {other} ({})", info.origin),
+        Standing::Unreadable(error) => format!("is there but cannot be read ({error})"),
+    };
+    Err(DataError::Exists { path: folder.to_owned(), problem })
 }
 
-impl Staging {
-    /// Creates the folder for a dataset `name`. Those that dead processes left behind are removed.
-    pub(super) fn new(root: &Path, name: &str) -> Result<Self, DataError> {
-        fs::create_dir_all(root).map_err(|e| DataError::io(root, e))?;
-        remove_stale(root)?;
-        let folder = root.join(format!(".{name}.tmp-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).map_err(|e| DataError::io(&folder, e))?;
-        Ok(Self { folder })
-    }
-
-    /// The temporary folder.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Gives the folder its final name; `replace` removes what stood there.
-    pub(super) fn commit(self, target: &Path, replace: bool) -> Result<(), DataError> {
-        let old = self.folder.with_extension(format!("old.tmp-{}", std::process::id()));
-        let replaced = replace && target.exists();
-        if replaced {
-            let _ = fs::remove_dir_all(&old);
-            fs::rename(target, &old).map_err(|e| DataError::io(target, e))?;
-        }
-        if let Err(e) = fs::rename(&self.folder, target) {
-            if replaced {
-                let _ = fs::rename(&old, target);
-            }
-            return Err(DataError::io(target, e));
-        }
-        sync_parent(target)?;
-        if replaced {
-            fs::remove_dir_all(&old).map_err(|e| DataError::io(&old, e))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        // After a commit it is gone already.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Makes a new name durable.
-fn sync_parent(path: &Path) -> Result<(), DataError> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(parent).and_then(|folder| folder.sync_all()).map_err(|e| DataError::io(parent, e))
-}
-
-/// Removes temporary folders whose process is gone.
-fn remove_stale(root: &Path) -> Result<(), DataError> {
-    for entry in fs::read_dir(root).map_err(|e| DataError::io(root, e))?.flatten() {
-        let name = file_name(&entry.path());
-        let pid = name.starts_with('.').then(|| name.rsplit_once(".tmp-")).flatten().map(|(_, pid)| pid);
-        let Some(Ok(pid)) = pid.map(str::parse::<i32>) else { continue };
-        let gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None) == Err(nix::errno::Errno::ESRCH);
-        if pid > 0 && gone {
-            fs::remove_dir_all(entry.path()).map_err(|e| DataError::io(entry.path(), e))?;
-        }
-    }
-    Ok(())
+/// A folder for the dataset `name` in `root`, under a temporary name until it is complete.
+pub(super) fn stage(root: &Path, name: &str) -> Result<Staging, DataError> {
+    fs::create_dir_all(root).map_err(|e| DataError::io(root, e))?;
+    Ok(Staging::new(&root.join(name))?)
 }
 
 /// The last part of a path, as text.

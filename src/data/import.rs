@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::{Dataset, DatasetInfo, Record, Site, VERSION, site_digest};
 
-use super::folder::{self, Staging};
-use super::{DataError, Made, Progress, parallel};
+use super::{DataError, Made, Progress, folder, parallel};
 use names::Names;
 use profiles::Profiles;
 use sites::{Plan, Request};
@@ -49,6 +48,7 @@ pub struct Import {
 pub fn import(root: &Path, import: &Import, progress: &mut Progress<'_>) -> Result<Made, DataError> {
     check(import)?;
     let target = root.join(&import.name);
+    outside(&target, std::iter::once(import.images.as_path()).chain(import.profiles.as_deref()))?;
     let profiles = import.profiles.as_deref().map(|path| Profiles::read(path, import.id.as_deref())).transpose()?;
     let images = std::path::absolute(&import.images).map_err(|e| DataError::io(&import.images, e))?;
     let request = Request {
@@ -73,6 +73,8 @@ pub fn import(root: &Path, import: &Import, progress: &mut Progress<'_>) -> Resu
         objects: objects.rows.len() as u64,
         sites,
     };
+    // Before anything is allocated for what headers promise.
+    info.check(&images)?;
     let mut dataset = with_digests(Dataset { root: target, info, objects }, progress)?;
     sites::make_relative(&mut dataset.info.sites, root)?;
     finish(root, import, dataset, plan, progress)
@@ -90,6 +92,18 @@ fn check(import: &Import) -> Result<(), DataError> {
         }
         (Some(n), _) if !(1..=10_000).contains(&n) => Err(DataError::Usage(format!("--grid {n}: expected 1 to 10000"))),
         _ => Ok(()),
+    }
+}
+
+/// An error when one of `paths` lies in the folder that the dataset will have: it would go with what stands there.
+fn outside<'a>(target: &Path, mut paths: impl Iterator<Item = &'a Path>) -> Result<(), DataError> {
+    let Ok(place) = target.canonicalize() else { return Ok(()) };
+    match paths.find(|path| path.canonicalize().is_ok_and(|path| path.starts_with(&place))) {
+        Some(path) => {
+            let (path, target) = (path.display(), target.display());
+            Err(DataError::Usage(format!("{path} lies in {target}, the dataset's own folder; give another --name")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -126,24 +140,19 @@ fn finish(
 ) -> Result<Made, DataError> {
     let (info, warnings) = (dataset.info, plan.warnings);
     let target = dataset.root;
-    if !(import.force && target.exists()) {
-        let sources = |sites: &[Site]| sites.iter().map(|site| site.source.clone()).collect::<Vec<_>>();
-        match folder::standing(&target)? {
-            Some(old) if old.digest == info.digest && sources(&old.sites) == sources(&info.sites) => {
-                return Ok(Made { folder: target, info: old, kept: true, warnings });
-            }
-            Some(old) => {
-                let problem = format!("is there, with other pixels, objects or files ({})", old.origin);
-                return Err(DataError::Exists { path: target, problem });
-            }
-            None => {}
-        }
+    let sources = |sites: &[Site]| sites.iter().map(|site| site.source.clone()).collect::<Vec<_>>();
+    let same = |old: &DatasetInfo| old.digest == info.digest && sources(&old.sites) == sources(&info.sites);
+    if let Some(old) = folder::kept(&target, import.force, "with other pixels, objects or files", same)? {
+        return Ok(Made { folder: target, info: old, kept: true, warnings });
     }
+    // Links in the folder of images may lead here too.
+    let sources: Vec<PathBuf> = info.sites.iter().flat_map(|site| &site.source).map(|s| target.join(&s.path)).collect();
+    outside(&target, sources.iter().map(PathBuf::as_path))?;
     folder::check_space(root, decoy::bytes(&info))?;
-    let staging = Staging::new(root, &import.name)?;
+    let staging = folder::stage(root, &import.name)?;
     dataset.objects.write(&staging.folder().join("objects.parquet"), &info.sites)?;
     info.write(&staging.folder().join("dataset.json"))?;
     decoy::write(&info, import.seed, &staging.folder().join("decoy"), progress)?;
-    staging.commit(&target, import.force)?;
+    staging.commit(import.force)?;
     Ok(Made { folder: target, info, kept: false, warnings })
 }

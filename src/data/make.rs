@@ -15,12 +15,12 @@ pub(super) use random::Random;
 
 use std::path::Path;
 
-use super::folder::{self, Staging};
-use super::{DataError, Made, Progress};
+use super::{DataError, Made, Progress, folder};
 
 /// Makes the dataset `name` in the data folder `root`.
 ///
-/// One that was made by the same recipe is left alone; another one is refused unless `force`. `threads`: `None` for
+/// One that was made by the same recipe is left alone; another one is refused unless `force`, and a folder that is no
+/// dataset always. `threads`: `None` for
 /// all usable CPUs.
 pub fn make(
     root: &Path,
@@ -34,24 +34,15 @@ pub fn make(
     recipe.check()?;
     let target = root.join(name);
     let origin = recipe.origin();
-    if !(force && target.exists()) {
-        match folder::standing(&target)? {
-            Some(info) if info.origin == origin => {
-                return Ok(Made { folder: target, info, kept: true, warnings: Vec::new() });
-            }
-            Some(info) => {
-                let problem = format!("is there, made otherwise ({})", info.origin);
-                return Err(DataError::Exists { path: target, problem });
-            }
-            None => {}
-        }
+    if let Some(info) = folder::kept(&target, force, "made otherwise", |info| info.origin == origin)? {
+        return Ok(Made { folder: target, info, kept: true, warnings: Vec::new() });
     }
     folder::check_space(root, recipe.sizes().reference + recipe.sizes().decoy)?;
-    let staging = Staging::new(root, name)?;
+    let staging = folder::stage(root, name)?;
     let plate = recipe.plate(name);
     let info = plate.write(staging.folder(), threads, progress)?;
     plate.decoy().write(&staging.folder().join("decoy"), threads, progress)?;
-    staging.commit(&target, force)?;
+    staging.commit(force)?;
     Ok(Made { folder: target, info, kept: false, warnings: Vec::new() })
 }
 

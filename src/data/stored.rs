@@ -37,7 +37,8 @@ pub enum Verdict {
 pub fn forms() -> Vec<Form> {
     let mut found: Vec<Form> = Vec::new();
     for format in FORMATS {
-        for variant in format.variants {
+        // `memory` stores nothing, and holds the reference itself: there is nothing to write and nothing to prove.
+        for variant in format.variants.iter().filter(|variant| variant.stored != "none") {
             let same = |form: &&Form| {
                 let key = |f: &Format, v: &Variant| (f.name, v.stored, v.layout);
                 key(form.format, form.variant) == key(format, variant)
@@ -50,9 +51,13 @@ pub fn forms() -> Vec<Form> {
     found
 }
 
-/// The forms that a dataset has: on disk, its source files, and `memory`.
+/// The forms that a dataset has: on disk, stale ones too, and its source files.
 pub fn forms_on_disk(dataset: &Dataset) -> Vec<Form> {
-    forms().into_iter().filter(|form| store::exists(dataset, form.format, form.variant)).collect()
+    let there = |form: &Form| {
+        let folder = dataset.stored_dir(form.format.name, form.variant);
+        store::exists(dataset, form.format, form.variant) || folder.is_dir()
+    };
+    forms().into_iter().filter(there).collect()
 }
 
 /// The forms that `texts` name: `FORMAT:VARIANT` (both layouts) or `FORMAT:VARIANT/LAYOUT`. The name of a stored form
@@ -114,11 +119,17 @@ fn raw_bytes(dataset: &Dataset, layout: Layout) -> u64 {
     }
 }
 
-/// Proves that a form holds the dataset's pixels, bit by bit.
+/// Proves that a form holds the dataset's pixels, bit by bit, and was written from it.
 pub fn verify(dataset: &Arc<Dataset>, form: Form, progress: &mut Progress<'_>) -> Result<Verdict, DataError> {
     let label = form.to_string();
     let mut show = |done, total| progress(Step { label: &label, done, total });
+    let stale = dataset.stored_dir(form.format.name, form.variant).is_dir()
+        && !store::exists(dataset, form.format, form.variant);
     match store::verify(dataset, form.format, form.variant, &mut show) {
+        Ok(_) if stale => {
+            let problem = "written from other pixels or by another pcb, as its form.json says; pcb-data write writes it anew";
+            Ok(Verdict::Differs(problem.to_owned()))
+        }
         Ok(count) => Ok(Verdict::Same(count)),
         Err(e @ FormatError::Corrupt { .. }) => Ok(Verdict::Differs(e.to_string())),
         Err(e) => Err(e.into()),

@@ -58,8 +58,11 @@ pub fn stored_text(info: &DatasetInfo, bytes: u64, forms: &[StoredForm]) -> Stri
     if forms.is_empty() {
         return text + "no stored forms; pcb-data write makes them\n";
     }
-    let row = |form: &StoredForm| vec![format!("{}:{}", form.format, form.stored), bytes_text(form.bytes)];
-    text + &table(&["stored form", "on disk"], forms.iter().map(row), &[1])
+    let row = |form: &StoredForm| {
+        let note = if form.current { "" } else { "stale: written again when wanted" };
+        vec![format!("{}:{}", form.format, form.stored), bytes_text(form.bytes), note.to_owned()]
+    };
+    text + &table(&["stored form", "on disk", ""], forms.iter().map(row), &[1])
 }
 
 /// Table of what a dataset's pixels are like.

@@ -37,13 +37,17 @@ pub fn capture(data: &Path) -> Environment {
 
 /// CPUs this process may use: its affinity mask, and no more than the cgroup's quota rounded up.
 pub fn usable_cpus() -> u32 {
-    let mask = sched_getaffinity(Pid::from_raw(0)).ok();
-    let allowed = mask.map_or(1, |mask| (0..CpuSet::count()).filter(|&cpu| mask.is_set(cpu).unwrap_or(false)).count());
-    let allowed = u32::try_from(allowed).unwrap_or(u32::MAX).max(1);
+    let allowed = u32::try_from(usable_cpu_list().len()).unwrap_or(u32::MAX).max(1);
     match cgroup::limits().cpus {
         Some(quota) => allowed.min(quota.ceil().max(1.0) as u32),
         None => allowed,
     }
+}
+
+/// The CPUs of this process's affinity mask.
+pub fn usable_cpu_list() -> Vec<usize> {
+    let mask = sched_getaffinity(Pid::from_raw(0)).ok();
+    mask.map_or(vec![0], |mask| (0..CpuSet::count()).filter(|&cpu| mask.is_set(cpu).unwrap_or(false)).collect())
 }
 
 fn details(data: &Path) -> BTreeMap<String, String> {
@@ -65,14 +69,21 @@ fn details(data: &Path) -> BTreeMap<String, String> {
     put("cgroup_memory_bytes", limits.memory.map_or_else(|| "no limit".to_owned(), |bytes| bytes.to_string()));
     let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
     put("page_bytes", page.map_or_else(|| NOT_EXPOSED.to_owned(), |bytes| bytes.to_string()));
-    if let Some(place) = place(data) {
-        put("data_filesystem", place.filesystem);
-        put("data_device", place.device);
-        put("data_mount_options", place.options);
-        put("data_read_ahead_kib", place.read_ahead_kib);
-        put("data_rotational", place.rotational);
-    }
+    details.extend(storage("data", data));
     details
+}
+
+/// Where a folder is stored, each fact under `PREFIX_…`.
+pub fn storage(prefix: &str, folder: &Path) -> Vec<(String, String)> {
+    let Some(place) = place(folder) else { return Vec::new() };
+    let facts = [
+        ("filesystem", place.filesystem),
+        ("device", place.device),
+        ("mount_options", place.options),
+        ("read_ahead_kib", place.read_ahead_kib),
+        ("rotational", place.rotational),
+    ];
+    facts.map(|(name, value)| (format!("{prefix}_{name}"), value)).into()
 }
 
 /// Models of NVIDIA cards, without a library; `none` where the driver is not loaded.

@@ -55,7 +55,8 @@ pub fn expand(
         }
     }
     // The harness's own overhead stands in every result file.
-    if !cases.is_empty() && !cases.contains(&Case::null()) {
+    let null_alone = filter.is_some_and(|filter| filter.is_match(&Case::null().to_string()));
+    if (!cases.is_empty() || null_alone) && !cases.contains(&Case::null()) {
         cases.push(Case::null());
     }
     Ok((cases, pruned))

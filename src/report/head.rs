@@ -42,6 +42,9 @@ fn about(header: &Header) -> Vec<String> {
     let cpus = format!("{} of {} CPUs", machine.usable_cpus, machine.cpus);
     let memory = units::memory(machine.ram_bytes);
     lines.push(format!("machine: {}, {cpus}, {memory} RAM, {}, kernel {}", machine.cpu, machine.os, machine.kernel));
+    if !header.complete {
+        lines.push("incomplete: --max-time was reached before every run was made".to_owned());
+    }
     if !header.datasets.is_empty() {
         lines.push(format!("data: {}", data(header)));
     }

@@ -25,22 +25,22 @@ pub fn formats() -> String {
     text
 }
 
-/// The runs of a plan, in order, and how long they take.
+/// The first block of a plan, what was left out, and how long it takes.
 pub fn plan(plan: &Plan, estimate: &str) -> String {
     let mut text = String::new();
-    for step in &plan.steps {
+    for step in plan.steps().take_while(|step| step.block == 0) {
         let build = if plan.builds.len() > 1 { format!("  {}", plan.builds[step.build]) } else { String::new() };
-        let _ = writeln!(text, "{:>4}.{:<4} {}{build}", step.block, step.position, plan.cases[step.case]);
+        let _ = writeln!(text, "{:>6}  {}{build}", step.position, plan.cases[step.case]);
     }
     for pruned in &plan.pruned {
         let _ = writeln!(text, "left out  {}: {}", pruned.case, pruned.reason);
     }
     let _ = writeln!(
         text,
-        "{} runs of {} cases in {} blocks, about {estimate}; {} cases left out; plan {}",
-        plan.steps.len(),
+        "{} runs of {} cases in {} blocks, each in an order of its own (above: the first), about {estimate}; {} cases left out; plan {}",
+        plan.runs(),
         plan.cases.len(),
-        plan.steps.last().map_or(0, |step| step.block + 1),
+        plan.repeats,
         plan.pruned.len(),
         &plan.digest[..12]
     );

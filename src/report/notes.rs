@@ -20,6 +20,8 @@ pub enum Mark {
     NoDeviceBytes,
     /// [`Flag::EvictedUnread`].
     EvictedUnread,
+    /// [`Flag::WarmRead`].
+    WarmRead,
     /// No p95.
     FewSamples,
     /// Geometric mean, in a table whose other lines are medians.
@@ -40,6 +42,11 @@ const MARKS: &[(Mark, char, &str)] = &[
         Mark::EvictedUnread,
         '-',
         "pages that no sample needed were evicted during at least one run, which read nothing from the device",
+    ),
+    (
+        Mark::WarmRead,
+        '!',
+        "at least one warm run read from the device, although every page was resident before and after",
     ),
     (Mark::FewSamples, '*', "too few samples for a p95 in at least one run"),
     (Mark::Geometric, 'g', "geometric mean with 95 % t interval (under 6 runs)"),
@@ -103,6 +110,7 @@ fn mark(flag: Flag) -> Mark {
         Flag::FirstCapped => Mark::FirstCapped,
         Flag::MostlyReadAhead => Mark::ReadAhead,
         Flag::EvictedUnread => Mark::EvictedUnread,
+        Flag::WarmRead => Mark::WarmRead,
         Flag::NoDeviceBytes => Mark::NoDeviceBytes,
     }
 }

@@ -75,9 +75,9 @@ fn parse(path: &Path, text: &[u8]) -> Result<ResultFile, ReadError> {
     }
 }
 
-/// Writes a result file; it appears complete or not at all. One that exists is replaced.
-pub fn write(path: &Path, file: &ResultFile) -> std::io::Result<()> {
-    crate::output::file(path, true, |mut out| {
+/// Writes a result file; it appears complete or not at all. One that exists is replaced only with `force`.
+pub fn write(path: &Path, file: &ResultFile, force: bool) -> std::io::Result<()> {
+    crate::output::file(path, force, |mut out| {
         serde_json::to_writer(&mut out, file)?;
         out.write_all(b"\n")
     })

@@ -4,7 +4,7 @@
 //! short is dropped by `--resume`. The file is locked while a `pcb-run` writes it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Seek, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     result: PathBuf,
+    /// Whether the result may replace a file.
+    force: bool,
     header: Header,
     runs: Vec<Run>,
 }
@@ -66,6 +68,14 @@ pub enum JournalError {
         /// What is wrong.
         problem: String,
     },
+    /// It was measured otherwise.
+    #[error("{}: its runs were made with something else: {what} changed since; start anew with --force", path.display())]
+    OtherSetting {
+        /// The journal.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
     /// It belongs to another plan.
     #[error(
         "{}: holds runs of another plan (its digest starts with {had}, this one's with {want}): config, seed, repeats, cases, builds or datasets differ; use the same ones, or start anew with --force",
@@ -83,8 +93,16 @@ pub enum JournalError {
 
 /// The journal of a result file.
 pub fn journal_path(result: &Path) -> PathBuf {
-    result.with_extension("journal.jsonl")
+    let mut name = result.file_name().unwrap_or_default().to_os_string();
+    if result.extension().is_some_and(|extension| extension == "json") {
+        name = result.file_stem().unwrap_or_default().to_os_string();
+    }
+    name.push(JOURNAL);
+    result.with_file_name(name)
 }
+
+/// What a journal's name ends with.
+pub const JOURNAL: &str = ".journal.jsonl";
 
 impl Journal {
     /// Starts a journal for `result`. With `force`, an old result file is replaced at the end and an old journal now.
@@ -105,11 +123,12 @@ impl Journal {
         file.set_len(0).map_err(io)?;
         file.rewind().map_err(io)?;
         write_line(&mut file, &header).map_err(io)?;
-        Ok(Self { file, path, result: result.to_owned(), header, runs: Vec::new() })
+        Ok(Self { file, path, result: result.to_owned(), force, header, runs: Vec::new() })
     }
 
-    /// Goes on with the journal of `result`, if it holds runs of the plan that `header` describes.
-    pub fn resume(result: &Path, header: &Header) -> Result<Self, JournalError> {
+    /// Goes on with the journal of `result`, if it holds runs of the plan, the programs and the machine that `header`
+    /// describes. An incomplete result of the same plan is replaced at the end.
+    pub fn resume(result: &Path, header: &Header, force: bool) -> Result<Self, JournalError> {
         let path = journal_path(result);
         if !path.exists() {
             return Err(JournalError::Nothing { path });
@@ -124,7 +143,14 @@ impl Journal {
                 want: start(&header.plan_digest),
             });
         }
-        let mut journal = Self { file, path, result: result.to_owned(), header: had, runs };
+        if let Some(what) = difference(&had, header) {
+            return Err(JournalError::OtherSetting { path, what });
+        }
+        let incomplete = file::read(result).is_ok_and(|old| !old.header.complete);
+        if result.exists() && !force && !incomplete {
+            return Err(JournalError::Exists { path: result.to_owned() });
+        }
+        let mut journal = Self { file, path, result: result.to_owned(), force: force || incomplete, header: had, runs };
         let io = |source| JournalError::Io { path: journal.path.clone(), source };
         journal.file.set_len(complete).map_err(io)?;
         journal.file.seek(std::io::SeekFrom::End(0)).map_err(io)?;
@@ -146,11 +172,6 @@ impl Journal {
         &self.path
     }
 
-    /// Notes what the workers said of their builds.
-    pub fn set_builds(&mut self, builds: Vec<super::BuildInfo>) {
-        self.header.builds = builds;
-    }
-
     /// Appends one run, and hands it to the operating system at once.
     pub fn append(&mut self, run: Run) -> Result<(), JournalError> {
         let io = |source| JournalError::Io { path: self.path.clone(), source };
@@ -160,12 +181,56 @@ impl Journal {
     }
 
     /// Writes the result file and removes the journal.
-    pub fn finish(self) -> Result<ResultFile, JournalError> {
-        let document = ResultFile { header: self.header, runs: self.runs };
-        file::write(&self.result, &document).map_err(|source| JournalError::Io { path: self.result, source })?;
-        std::fs::remove_file(&self.path).map_err(|source| JournalError::Io { path: self.path, source })?;
+    pub fn finish(mut self) -> Result<ResultFile, JournalError> {
+        self.header.complete = true;
+        let path = self.path.clone();
+        let document = self.write()?;
+        std::fs::remove_file(&path).map_err(|source| JournalError::Io { path, source })?;
         Ok(document)
     }
+
+    /// Writes a result file that says it is incomplete, and keeps the journal for `--resume`.
+    pub fn finish_incomplete(mut self) -> Result<ResultFile, JournalError> {
+        self.header.complete = false;
+        self.write()
+    }
+
+    fn write(self) -> Result<ResultFile, JournalError> {
+        let document = ResultFile { header: self.header, runs: self.runs };
+        match file::write(&self.result, &document, self.force) {
+            Ok(()) => Ok(document),
+            // It appeared while the runs were made; the journal still has them.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(JournalError::Exists { path: self.result }),
+            Err(source) => Err(JournalError::Io { path: self.result, source }),
+        }
+    }
+}
+
+/// What makes runs of two headers unfit for one file, if anything: another program, or another machine.
+fn difference(had: &Header, now: &Header) -> Option<String> {
+    if had.builds != now.builds {
+        let builds = had.builds.iter().zip(&now.builds);
+        let changed = builds.flat_map(|(had, now)| {
+            now.versions
+                .iter()
+                .filter(|(key, value)| had.versions.get(*key) != Some(value))
+                .map(|(key, _)| key.as_str())
+        });
+        let changed: Vec<&str> = changed.collect();
+        return Some(format!("the worker programs ({})", changed.join(", ")));
+    }
+    let machine = |header: &Header| {
+        let machine = &header.environment;
+        [machine.cpu.clone(), machine.usable_cpus.to_string(), machine.kernel.clone()]
+    };
+    let names = ["CPU", "usable CPUs", "kernel"];
+    let changed: Vec<&str> = names
+        .into_iter()
+        .zip(machine(had).iter().zip(&machine(now)))
+        .filter(|(_, (a, b))| a != b)
+        .map(|(n, _)| n)
+        .collect();
+    (!changed.is_empty()).then(|| format!("the machine ({})", changed.join(", ")))
 }
 
 /// Opens the journal and locks it, so that two writers never share it.

@@ -20,6 +20,9 @@ pub struct Header {
     pub version: u32,
     /// When `pcb-run` started, RFC 3339 in UTC.
     pub started: String,
+    /// Whether every run of the plan was made; false after `--max-time`.
+    #[serde(default = "yes")]
+    pub complete: bool,
     /// Seed of the order of runs, the index lists and the transforms.
     pub seed: u64,
     /// Repeats asked for.
@@ -36,6 +39,10 @@ pub struct Header {
     pub environment: Environment,
     /// Cases of the sweep that were left out, with the reason.
     pub pruned: Vec<Pruned>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A worker build.
@@ -113,6 +120,9 @@ pub struct Run {
     /// Length of the index list in samples.
     #[serde(default)]
     pub index_len: u64,
+    /// Samples kept from the timed passes and compared with the reference afterwards.
+    #[serde(default)]
+    pub kept_checked: u32,
     /// SHA-256 over the object ids in the order read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_digest: Option<String>,
@@ -206,6 +216,9 @@ pub enum Flag {
     MostlyReadAhead,
     /// Pages that the run did not need were evicted while it ran: some are gone, yet it read nothing from the device.
     EvictedUnread,
+    /// A warm run read from the device although every page was resident before and after: pages were evicted and read
+    /// back meanwhile, or the program's own pages were.
+    WarmRead,
     /// A cold pass read nothing from the device: a cache below the page cache served it.
     NoDeviceBytes,
 }

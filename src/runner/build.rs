@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pcb_protocol::Job;
+use pcb_protocol::{Hello, Job};
+use sha2::{Digest, Sha256};
 
 use super::request;
+use crate::config::Config;
 use crate::interrupt::Interrupt;
 use crate::results::{BuildInfo, Outcome};
-use crate::session::{self, Spec};
+use crate::session::{self, Pauses, Spec};
+
+/// Time a program has to say who it is.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Name of the worker that links libtorch.
 const TORCH: &str = "pcb-worker";
@@ -25,6 +30,8 @@ pub struct Build {
     pub torch: PathBuf,
     /// The program that does not.
     pub io: PathBuf,
+    /// Who they said they were, by [`probe`]: with libtorch, without.
+    pub hellos: Option<(Hello, Hello)>,
 }
 
 /// A worker cannot be used.
@@ -61,7 +68,7 @@ pub enum BuildError {
 pub fn find(named: &[String]) -> Result<Vec<Build>, BuildError> {
     if named.is_empty() {
         let (torch, io) = (installed(TORCH)?, installed(IO)?);
-        return Ok(vec![Build { name: "default".into(), torch, io }]);
+        return Ok(vec![Build { name: "default".into(), torch, io, hellos: None }]);
     }
     let builds: Vec<Build> = named.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
     if builds.len() > 2 || (builds.len() == 2 && builds[0].name == builds[1].name) {
@@ -89,7 +96,7 @@ fn parse(text: &str) -> Result<Build, BuildError> {
     }
     // Relative programs would be looked up on PATH.
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    Ok(Build { name: name.to_owned(), torch: absolute(torch), io: absolute(io) })
+    Ok(Build { name: name.to_owned(), torch: absolute(torch), io: absolute(io), hellos: None })
 }
 
 fn installed(program: &'static str) -> Result<PathBuf, BuildError> {
@@ -102,38 +109,77 @@ fn installed(program: &'static str) -> Result<PathBuf, BuildError> {
         .ok_or(BuildError::Missing { program })
 }
 
-/// Starts both programs of a build once and asks who they are.
-pub fn probe(build: &Build, threads: u32, allow_debug: bool, interrupt: &Interrupt) -> Result<BuildInfo, BuildError> {
+/// Starts both programs of a build once and asks who they are; `None` if the user interrupted.
+pub fn probe(
+    build: &mut Build,
+    config: &Config,
+    allow_debug: bool,
+    interrupt: &Interrupt,
+) -> Result<Option<BuildInfo>, BuildError> {
+    let mut hellos = Vec::new();
     let mut versions = BTreeMap::new();
-    for program in [&build.torch, &build.io] {
-        let spec = Spec {
-            program: program.clone(),
-            request: request::wrap(0, Job::Null { samples: 1 }),
-            timeout: Duration::from_secs(60),
-            affinity: Vec::new(),
-            threads,
-            allow_debug,
-        };
-        let mut refused = None;
-        // Armed is enough: nothing is to be measured here.
-        let report = session::run(&spec, interrupt, &mut || Err(Outcome::Ok));
-        if let Some(Outcome::Failed { message }) = &report.outcome {
-            refused = Some(message.clone());
-        } else if let Some(outcome @ (Outcome::TimedOut { .. } | Outcome::Killed { .. })) = &report.outcome {
-            refused = Some(format!("{} before it was armed", outcome.kind()));
-        }
-        let Some(hello) = report.hello.filter(|_| refused.is_none()) else {
-            let problem = refused.unwrap_or_else(|| "is no worker: it did not say Hello".to_owned());
-            let log = report.log_tail;
-            let problem = if log.is_empty() { problem } else { format!("{problem}; it printed: {log}") };
-            return Err(BuildError::Refused { path: program.clone(), problem });
-        };
-        versions.insert("version".to_owned(), hello.version);
-        versions.insert("commit".to_owned(), hello.commit);
-        versions.insert("opt_level".to_owned(), hello.opt_level);
-        versions.extend(hello.versions);
+    // The plain names are those of the program that measures.
+    for (prefix, program) in [("", &build.torch), ("io.", &build.io)] {
+        let Some(hello) = ask(program, config, allow_debug, interrupt)? else { return Ok(None) };
+        let mut put = |key: &str, value: &str| versions.insert(format!("{prefix}{key}"), value.to_owned());
+        put("version", &hello.version);
+        put("commit", &hello.commit);
+        put("opt_level", &hello.opt_level);
+        put("sha256", &digest(program)?);
+        versions.extend(hello.versions.clone());
+        hellos.push(hello);
     }
-    versions
-        .extend(session::worker_environment(threads).into_iter().map(|(name, value)| (format!("env.{name}"), value)));
-    Ok(BuildInfo { name: build.name.clone(), versions })
+    versions.insert("pcb-run.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    let environment = session::worker_environment(config.threads).into_iter().chain(session::inherited_environment());
+    versions.extend(environment.map(|(name, value)| (format!("env.{name}"), value)));
+    build.hellos = hellos.pop().and_then(|io| Some((hellos.pop()?, io)));
+    Ok(Some(BuildInfo { name: build.name.clone(), versions }))
+}
+
+fn ask(program: &Path, config: &Config, allow_debug: bool, interrupt: &Interrupt) -> Result<Option<Hello>, BuildError> {
+    let spec = Spec {
+        program: program.to_owned(),
+        request: request::wrap(0, config.threads, Job::Null { samples: 1 }),
+        timeout: PATIENCE,
+        affinity: config.affinity.clone(),
+        threads: config.threads,
+        allow_debug,
+        expected: None,
+    };
+    let report = session::run(&spec, interrupt, &mut OnlyArmed);
+    if report.interrupted {
+        return Ok(None);
+    }
+    let refused = match &report.outcome {
+        Some(Outcome::Failed { message }) => Some(message.clone()),
+        Some(outcome @ (Outcome::TimedOut { .. } | Outcome::Killed { .. })) => {
+            Some(format!("{} before it was armed", outcome.kind()))
+        }
+        _ => None,
+    };
+    let Some(hello) = report.hello.filter(|_| refused.is_none()) else {
+        let problem = refused.unwrap_or_else(|| "is no worker: it did not say Hello".to_owned());
+        let log = report.log_tail;
+        let problem = if log.is_empty() { problem } else { format!("{problem}; it printed: {log}") };
+        return Err(BuildError::Refused { path: program.to_owned(), problem });
+    };
+    Ok(Some(hello))
+}
+
+/// Nothing is to be measured: being armed is enough.
+struct OnlyArmed;
+
+impl Pauses for OnlyArmed {
+    fn armed(&mut self) -> Result<(), Outcome> {
+        Err(Outcome::Ok)
+    }
+}
+
+/// SHA-256 of a program, hex: two builds of a changed tree may have the same commit.
+fn digest(program: &Path) -> Result<String, BuildError> {
+    let refused = |e: std::io::Error| BuildError::Refused { path: program.to_owned(), problem: e.to_string() };
+    let mut hash = Sha256::new();
+    let mut file = std::fs::File::open(program).map_err(refused)?;
+    std::io::copy(&mut file, &mut hash).map_err(refused)?;
+    Ok(format!("{:x}", hash.finalize()))
 }

@@ -8,8 +8,8 @@ use crate::case::Target;
 use crate::config::Config;
 
 /// The request that carries a job.
-pub fn wrap(seed: u64, job: Job) -> Request {
-    Request { protocol: PROTOCOL_VERSION, seed, job }
+pub fn wrap(seed: u64, threads: u32, job: Job) -> Request {
+    Request { protocol: PROTOCOL_VERSION, seed, threads, job }
 }
 
 /// The overhead case.

@@ -1,20 +1,17 @@
 //! What a worker did, to a row. Pure.
 
-use std::collections::BTreeMap;
-
 use pcb_protocol::{Finished, Phase, State};
 
 use crate::case::{Case, Track};
 use crate::config::Config;
 use crate::environment;
 use crate::plan::Step;
+use crate::results::thin::{self, MIN_TOUCHED_SHARE};
 use crate::results::{Amplification, CacheProof, Flag, Noise, Outcome, Run, phase_stats};
 use crate::session::{PhaseSamples, Report};
 
 /// Under this many samples in the time allowed, no number of a warm run means anything.
 const FEWEST_STEADY: usize = 20;
-/// Under this share of device-touching samples, a cold p50 would describe memory.
-const LEAST_TOUCHED: f64 = 0.5;
 
 /// What the controller knows of a run.
 pub struct Context<'a> {
@@ -58,6 +55,7 @@ pub fn without_run(case: &Case, build: &str, step: Step, outcome: Outcome) -> Ru
         items_per_sample: 0,
         bytes_per_sample: 0,
         index_len: 0,
+        kept_checked: 0,
         index_digest: None,
         amplification: None,
         touched_share: None,
@@ -79,7 +77,23 @@ pub fn check_outcome(report: &Report) -> Option<Outcome> {
         (Some(Outcome::Ok), None) | (None, _) => {
             Some(Outcome::Failed { message: "the worker finished without a reference check".into() })
         }
-        (Some(outcome), _) => Some(outcome.clone()),
+        (Some(outcome), _) => Some(of_the_check(outcome.clone())),
+    }
+}
+
+/// The same outcome, saying that it was the check and not a run that came to it.
+fn of_the_check(outcome: Outcome) -> Outcome {
+    let said = |message: String| format!("reference check: {message}");
+    match outcome {
+        Outcome::Failed { message } => Outcome::Failed { message: said(message) },
+        Outcome::Unsupported { message } => Outcome::Unsupported { message },
+        Outcome::FdExhausted { message } => Outcome::FdExhausted { message: said(message) },
+        Outcome::ShmExhausted { message } => Outcome::ShmExhausted { message: said(message) },
+        Outcome::TimedOut { after_ns } => {
+            Outcome::Failed { message: said(format!("timed out after {:.1} s", after_ns as f64 / 1e9)) }
+        }
+        Outcome::Killed { signal } => Outcome::Failed { message: said(format!("killed by signal {signal}")) },
+        other => other,
     }
 }
 
@@ -90,8 +104,13 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
     let phase = |phase| report.phases.get(&phase);
     let touched_share = touched_share(case, phase(Phase::First));
     let mut flags = flags(case, &finished, touched_share, report.finished.is_some());
-    if matches!(&context.after, Some(Ok(proof)) if proof.resident < proof.pages) && read_nothing(&finished) {
-        flags.push(Flag::EvictedUnread);
+    if let Some(Ok(proof)) = &context.after {
+        match (proof.resident < proof.pages, read_nothing(&finished)) {
+            (true, true) => flags.push(Flag::EvictedUnread),
+            (false, false) => flags.push(Flag::WarmRead),
+            // Gone and read again: not warm. Neither: warm.
+            (true, false) | (false, true) => {}
+        }
     }
     let outcome = outcome(&context, &report, &finished);
     let stats = |samples: Option<&PhaseSamples>| {
@@ -116,6 +135,7 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
         items_per_sample: finished.items_per_sample,
         bytes_per_sample: finished.bytes_per_sample,
         index_len: finished.index_len,
+        kept_checked: finished.kept_checked,
         index_digest: Some(finished.index_digest.clone()).filter(|digest| !digest.is_empty()),
         amplification: amplification(case, &finished),
         touched_share,
@@ -136,8 +156,8 @@ fn outcome(context: &Context<'_>, report: &Report, finished: &Finished) -> Outco
     if let Some(message) = &finished.kept_mismatch {
         return Outcome::Mismatch { message: message.clone() };
     }
-    if let Some(missing) = missing_phase(context.case, &report.phases) {
-        return Outcome::Failed { message: format!("the worker finished without a {missing}") };
+    if let Some(missing) = missing(context, report, finished) {
+        return Outcome::Failed { message: format!("the worker finished without {missing}") };
     }
     match &context.after {
         Some(Err(outcome)) => return outcome.clone(),
@@ -146,7 +166,7 @@ fn outcome(context: &Context<'_>, report: &Report, finished: &Finished) -> Outco
                 "{} of {} pages were gone when the run ended, and it read {} bytes from the device: the kernel evicted them meanwhile",
                 proof.pages - proof.resident,
                 proof.pages,
-                finished.counters.device_bytes
+                finished.device_bytes_to_end
             );
             return Outcome::NotWarm { message };
         }
@@ -158,16 +178,31 @@ fn outcome(context: &Context<'_>, report: &Report, finished: &Finished) -> Outco
 /// Whether every page that the run needed was in memory. Kernels evict idle pages by themselves, also those between the
 /// crops that are read: then the count afterwards misses some, and this is the proof that stands.
 fn read_nothing(finished: &Finished) -> bool {
-    finished.counters.device_bytes == 0 && finished.counters.major_faults == 0
+    finished.device_bytes_to_end == 0 && finished.major_faults_to_end == 0
 }
 
-fn missing_phase(case: &Case, phases: &BTreeMap<Phase, PhaseSamples>) -> Option<&'static str> {
-    let has = |phase| phases.get(&phase).is_some_and(|samples| !samples.ns.is_empty());
+/// What a run must have for its numbers to count, and lacks.
+fn missing(context: &Context<'_>, report: &Report, finished: &Finished) -> Option<&'static str> {
+    let case = context.case;
+    let first = report.phases.get(&Phase::First);
+    let has = |phase| report.phases.get(&phase).is_some_and(|samples| !samples.ns.is_empty());
     if !has(Phase::First) {
-        return Some("first pass");
+        return Some("a first pass");
     }
-    let steady = case.track == Track::Getitem && case.state != State::Cold;
-    (steady && !has(Phase::Steady)).then_some("steady state")
+    if case.track == Track::Null {
+        return None;
+    }
+    if report.opened.is_none() {
+        return Some("saying what opening cost");
+    }
+    if finished.kept_checked == 0 {
+        return Some("comparing a sample with the reference");
+    }
+    if case.state == State::Cold {
+        let marked = first.is_some_and(|first| first.touched.len() == first.ns.len());
+        return (!marked).then_some("saying which samples touched the device");
+    }
+    (!has(Phase::Steady)).then_some("a steady state")
 }
 
 fn too_slow(context: &Context<'_>, report: &Report, finished: &Finished) -> Option<Outcome> {
@@ -195,7 +230,7 @@ fn flags(case: &Case, finished: &Finished, touched_share: Option<f64>, complete:
     if complete && case.track != Track::Null && !finished.first_complete {
         flags.push(Flag::FirstCapped);
     }
-    if touched_share.is_some_and(|share| share < LEAST_TOUCHED) {
+    if touched_share.is_some_and(|share| share < MIN_TOUCHED_SHARE) {
         flags.push(Flag::MostlyReadAhead);
     }
     if complete && case.state == State::Cold && finished.counters.first_device_bytes == 0 {
@@ -209,7 +244,7 @@ fn touched_share(case: &Case, first: Option<&PhaseSamples>) -> Option<f64> {
     if case.state != State::Cold || touched.is_empty() {
         return None;
     }
-    Some(touched.iter().filter(|&&touched| touched).count() as f64 / touched.len() as f64)
+    thin::touched_share(touched)
 }
 
 fn amplification(case: &Case, finished: &Finished) -> Option<Amplification> {

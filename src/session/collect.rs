@@ -21,10 +21,6 @@ pub struct Report {
     pub hello_ns: Option<u64>,
     /// From exec to `Armed`, in ns.
     pub armed_ns: Option<u64>,
-    /// When it was told to go.
-    pub go: Option<Instant>,
-    /// From `Go` to its last event.
-    pub wall: Option<Duration>,
     /// What opening cost.
     pub opened: Option<Opened>,
     /// Samples by phase.
@@ -62,6 +58,8 @@ pub enum Next {
     SendRequest,
     /// Set the cache state and send `Go`.
     SendGo,
+    /// Look at the cache state and send `Compare`.
+    SendCompare,
     /// The run has ended.
     End(Outcome),
 }
@@ -80,6 +78,7 @@ enum Step {
 pub struct Collector {
     step: Step,
     allow_debug: bool,
+    expected: Option<Hello>,
     hello: Option<Hello>,
     opened: Option<Opened>,
     phases: BTreeMap<Phase, PhaseSamples>,
@@ -87,7 +86,6 @@ pub struct Collector {
     finished: Option<Finished>,
     total_ns: u128,
     went: Option<Instant>,
-    last: Instant,
 }
 
 impl Collector {
@@ -96,6 +94,7 @@ impl Collector {
         Self {
             step: Step::Hello,
             allow_debug: spec.allow_debug,
+            expected: spec.expected.clone(),
             hello: None,
             opened: None,
             phases: BTreeMap::new(),
@@ -103,7 +102,6 @@ impl Collector {
             finished: None,
             total_ns: 0,
             went: None,
-            last: Instant::now(),
         }
     }
 
@@ -118,11 +116,6 @@ impl Collector {
         self.step == Step::Ended
     }
 
-    /// When the last event came.
-    pub fn last_event(&self) -> Instant {
-        self.last
-    }
-
     /// Moves what was collected into the report.
     pub fn hand_over(self, report: &mut Report) {
         report.hello = self.hello;
@@ -134,7 +127,6 @@ impl Collector {
 
     /// Takes one event that came at `now`.
     pub fn take(&mut self, event: Event, now: Instant) -> Next {
-        self.last = now;
         match (self.step, event) {
             (Step::Hello, Event::Hello(hello)) => self.greet(hello),
             (Step::Armed, Event::Armed) => {
@@ -150,6 +142,7 @@ impl Collector {
                 self.checked = Some(checked);
                 Next::Continue
             }
+            (Step::Running, Event::Measured) => Next::SendCompare,
             (Step::Running, Event::Finished(finished)) => self.finish(*finished),
             (step, Event::Failed(failure)) if step != Step::Hello => {
                 self.step = Step::Ended;
@@ -169,6 +162,11 @@ impl Collector {
             Some(format!(
                 "{} was built at optimisation level {}: its times mean nothing; build with --release, or give --allow-debug",
                 hello.program, hello.opt_level
+            ))
+        } else if self.expected.as_ref().is_some_and(|expected| *expected != hello) {
+            Some(format!(
+                "{} is not the program it was when the plan started: it was built anew meanwhile",
+                hello.program
             ))
         } else {
             None
@@ -210,6 +208,7 @@ impl Collector {
             Event::Armed => "Armed",
             Event::Opened(_) => "Opened",
             Event::Samples(_) => "Samples",
+            Event::Measured => "Measured",
             Event::Checked(_) => "Checked",
             Event::Finished(_) => "Finished",
             Event::Failed(_) => "Failed",

@@ -1,8 +1,7 @@
 //! The tail of what a worker prints.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
+use std::io::{PipeReader, Read};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +18,7 @@ pub struct Log {
 }
 
 /// Reads `output` to its end in a thread of its own, however much comes, and keeps the tail.
-pub fn follow(output: Option<File>) -> Log {
+pub fn follow(output: Option<PipeReader>) -> Log {
     let tail = Arc::new(Mutex::new(VecDeque::with_capacity(KEPT)));
     let (finished, done) = channel();
     let mine = Arc::clone(&tail);

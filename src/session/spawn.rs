@@ -1,8 +1,6 @@
 //! Starting a worker and ending its process group.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, PipeReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -31,11 +29,18 @@ pub fn environment(threads: u32) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Inherited variables that decide which libraries a worker loads or which devices it sees; recorded too.
+pub fn inherited() -> impl Iterator<Item = (&'static str, String)> {
+    ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "LANG", "LC_ALL"]
+        .into_iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?.to_string_lossy().into_owned())))
+}
+
 /// A running worker, leader of its own process group.
 pub struct Child {
     inner: std::process::Child,
     started: Instant,
-    output: Option<File>,
+    output: Option<PipeReader>,
     reaped: bool,
 }
 
@@ -45,10 +50,11 @@ impl Child {
         let failed = |what: &str, error: &dyn std::fmt::Display| Outcome::Failed {
             message: format!("{}: {what}: {error}", spec.program.display()),
         };
-        let (output, input) = nix::unistd::pipe().map_err(|e| failed("pipe", &e))?;
+        // Close-on-exec: the worker gets the writing end as its stdout and stderr, and nothing else.
+        let (output, input) = io::pipe().map_err(|e| failed("pipe", &e))?;
         let mut command = Command::new(&spec.program);
         command.arg(server).stdin(Stdio::null()).process_group(0);
-        command.stdout(duplicate(&input).map_err(|e| failed("pipe", &e))?).stderr(input);
+        command.stdout(input.try_clone().map_err(|e| failed("pipe", &e))?).stderr(input);
         command.env_clear();
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.envs(environment(spec.threads));
@@ -59,7 +65,7 @@ impl Child {
         }
         let started = Instant::now();
         let inner = command.spawn().map_err(|e| failed("cannot start the worker", &e))?;
-        Ok(Self { inner, started, output: Some(File::from(output)), reaped: false })
+        Ok(Self { inner, started, output: Some(output), reaped: false })
     }
 
     /// When it was started.
@@ -73,7 +79,7 @@ impl Child {
     }
 
     /// The reading end of what it prints, once.
-    pub fn take_output(&mut self) -> Option<File> {
+    pub fn take_output(&mut self) -> Option<PipeReader> {
         self.output.take()
     }
 
@@ -94,10 +100,6 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn duplicate(fd: &OwnedFd) -> io::Result<OwnedFd> {
-    fd.try_clone()
 }
 
 fn cpu_set(cpus: &[usize]) -> nix::Result<Option<CpuSet>> {

@@ -1,6 +1,8 @@
 //! The threads that feed one queue: the connection, and the worker's death.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -46,13 +48,27 @@ impl Death {
     }
 }
 
-/// Starts the watching threads; returns their queue and a call that wakes it.
-pub fn start(server: LinkServer, pid: Pid) -> (Receiver<Message>, impl Fn() + Send + 'static) {
-    let (sender, receiver) = channel();
-    let waker = sender.clone();
-    let deaths = sender.clone();
-    std::thread::spawn(move || drain(server, &sender));
-    std::thread::spawn(move || {
+/// A worker that is being watched.
+pub struct Watch<W> {
+    /// What happens to it.
+    pub messages: Receiver<Message>,
+    /// Wakes whoever waits for a message.
+    pub waker: W,
+    /// The thread that holds the connection.
+    pub drain: JoinHandle<()>,
+}
+
+/// Starts the watching threads.
+pub fn start(server: LinkServer, pid: Pid) -> Watch<impl Fn() + Send + 'static> {
+    let (sender, messages) = channel();
+    let (waker, deaths) = (sender.clone(), sender.clone());
+    let drain = thread::spawn(move || {
+        // ipc-channel panics on some corrupt messages; a silent thread would cost the whole time-out.
+        if panic::catch_unwind(AssertUnwindSafe(|| drain(server, &sender))).is_err() {
+            let _ = sender.send(Message::Garbled("it cannot be decoded".to_owned()));
+        }
+    });
+    thread::spawn(move || {
         // WNOWAIT: the group's id stays ours until the group was killed.
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
         let status = loop {
@@ -63,9 +79,10 @@ pub fn start(server: LinkServer, pid: Pid) -> (Receiver<Message>, impl Fn() + Se
         };
         let _ = deaths.send(Message::Died(Death { at: Instant::now(), status }));
     });
-    (receiver, move || {
+    let waker = move || {
         let _ = waker.send(Message::Woken);
-    })
+    };
+    Watch { messages, waker, drain }
 }
 
 /// Accepts the connection and passes every event on, so that the worker never waits for a slow controller.

@@ -39,6 +39,7 @@ fn header(builds: &[&str]) -> Header {
     };
     Header {
         version: VERSION,
+        complete: true,
         started: "2026-01-02T03:04:05Z".to_owned(),
         seed: 7,
         repeats: 5,
@@ -101,6 +102,7 @@ pub fn run(case: &str, build: &str, block: u32, value: f64) -> Run {
         items_per_sample: 1,
         bytes_per_sample: 32_768,
         index_len: 1000,
+        kept_checked: 8,
         amplification: None,
         touched_share: None,
         before: None,

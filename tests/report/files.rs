@@ -27,6 +27,7 @@ pub fn header() -> Header {
     let words = |pairs: &[(&str, &str)]| pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     Header {
         version: VERSION,
+        complete: true,
         started: "2026-01-02T03:04:05Z".to_owned(),
         seed: 42,
         repeats: 5,
@@ -94,6 +95,7 @@ pub fn ended(id: &str, outcome: Outcome) -> Run {
         items_per_sample: 1,
         bytes_per_sample: 163_840,
         index_len: 240,
+        kept_checked: 8,
         index_digest: None,
         amplification: None,
         touched_share: None,

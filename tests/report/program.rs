@@ -10,7 +10,7 @@ use crate::files::{cold, file, id, null, warm};
 
 fn folder(file: &ResultFile) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    write(&folder.path().join("a.json"), file).expect("a result file");
+    write(&folder.path().join("a.json"), file, true).expect("a result file");
     folder
 }
 
@@ -70,10 +70,10 @@ fn what_is_wrong_is_said_with_the_file() {
     std::fs::write(folder.path().join("cut.json"), "{\"header\":").expect("can be written");
     let mut newer = small();
     newer.header.version += 1;
-    write(&folder.path().join("newer.json"), &newer).expect("a result file");
+    write(&folder.path().join("newer.json"), &newer, true).expect("a result file");
     let mut older = small();
     older.header.version -= 1;
-    write(&folder.path().join("older.json"), &older).expect("a result file");
+    write(&folder.path().join("older.json"), &older, true).expect("a result file");
     for (args, code, words) in [
         (&["missing.json"][..], 1, "missing.json: "),
         (&["cut.json"], 1, "cut.json: not a complete result file"),

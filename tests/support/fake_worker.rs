@@ -210,6 +210,7 @@ fn finished(request: &Request, samples: u64) -> Finished {
         items_per_sample: 1,
         bytes_per_sample: 1024,
         index_len: samples,
+        kept_checked: 8,
         index_digest: format!("{:064x}", request.seed),
         first_complete: true,
         steady_found: Some(true),

@@ -28,6 +28,7 @@ pub fn data() -> &'static Path {
             objects_per_site: 5,
             site_size: 64,
             record: 32,
+            dtype: pcb_protocol::Dtype::U16,
         };
         make(folder.path(), "tiny", &recipe, Some(1), false, &mut |_| {}).expect("made");
         folder

@@ -23,7 +23,7 @@ fn exec_to_armed(program: &str) -> Duration {
     let begin = Instant::now();
     let mut worker = spawn(program, server.name());
     let (events, commands) = server.accept().map(Controller::split).expect("a worker");
-    let request = Request { protocol: PROTOCOL_VERSION, seed: 0, job: Job::Null { samples: 1 } };
+    let request = Request { protocol: PROTOCOL_VERSION, seed: 0, threads: 1, job: Job::Null { samples: 1 } };
     commands.send(Command::Request(request)).expect("the worker listens");
     while !matches!(events.recv().expect("the worker speaks"), Event::Armed) {}
     let armed = begin.elapsed();

@@ -56,6 +56,11 @@ impl Snapshot {
         self.device_bytes.saturating_sub(earlier.device_bytes)
     }
 
+    /// Bytes read from the device and page faults served by it since `earlier`.
+    pub fn device_since(&self, earlier: &Self) -> (u64, u64) {
+        (self.device_bytes_since(earlier), self.major_faults - earlier.major_faults)
+    }
+
     /// The differences to `earlier`. `first_device_bytes` is left at 0: the caller knows what was first.
     pub fn since(&self, earlier: &Self) -> Counters {
         Counters {

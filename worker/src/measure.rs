@@ -89,7 +89,7 @@ pub struct Plan {
     pub first: FirstRule,
     /// Whether each sample of the first pass is asked if it touched the device; 0.5 µs a sample, outside the clock.
     pub observe_device: bool,
-    /// Positions of the first pass whose output is kept; sorted.
+    /// Positions of the first pass whose output is kept; sorted. With any, the last output of the steady state is too.
     pub keep: Vec<usize>,
     /// What follows the first pass; `None` where one pass is all (cold, null).
     pub settle: Option<Settle>,
@@ -139,8 +139,8 @@ pub fn run<S: Step>(
     finished.counters = passed.since(&go);
 
     if let Some(settle) = plan.settle.filter(|_| plan.len > 0) {
-        finished.steady_found = Some(run.warm_up(&settle.warmup, first_ns)?);
-        let mean_ns = run.steady(&settle.steady)?;
+        finished.steady_found = Some(run.warm_up(&settle.warmup, &first_ns)?);
+        let mean_ns = run.steady(&settle.steady, &mut kept)?;
         finished.counters = Snapshot::now().since(&go);
         if settle.rate_ns > 0 {
             let (samples, ns) = run.rate(settle.rate_ns, mean_ns)?;
@@ -152,11 +152,13 @@ pub fn run<S: Step>(
         }
     }
     finished.counters.first_device_bytes = first_device_bytes;
+    let (device, faults) = Snapshot::now().device_since(&go);
+    (finished.device_bytes_to_end, finished.major_faults_to_end) = (device, faults);
     Ok(Measured { finished, kept, step: run.step })
 }
 
-/// Warm-up windows are whole passes where at least so many of them fit into the rule's least time.
-const PASSES_IN_MIN_TIME: u64 = 4;
+/// Warm-up windows are whole passes where so many of them fit into the rule's longest time: enough for two checks.
+const PASSES_IN_MAX_TIME: u64 = 12;
 
 /// Runs steps untimed until `steps` are done or `limit_ns` have passed.
 pub fn warm_code<S: Step>(step: &mut S, len: usize, steps: usize, limit_ns: u64) -> Result<(), RunError> {
@@ -229,12 +231,12 @@ impl<S: Step> Run<'_, S> {
         Ok((place, Timed { start, end }, output?))
     }
 
-    /// One pass, or as much of it as its cap allows. Whether it is complete, and the sum of its samples in ns.
-    fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<(bool, u64), RunError> {
+    /// One pass, or as much of it as its cap allows. Whether it is complete, and each sample in ns.
+    fn first(&mut self, plan: &Plan, kept: &mut Vec<(Place, S::Output)>) -> Result<(bool, Vec<u64>), RunError> {
         self.stream.begin(Phase::First, Moment::now())?;
         let mut keep = plan.keep.iter().copied().peekable();
         let begin = Moment::now();
-        let mut total = 0;
+        let mut all = Vec::with_capacity(plan.len);
         for position in 0..plan.len {
             let before = plan.observe_device.then(DeviceReads::now);
             let (place, timed, output) = self.timed()?;
@@ -247,34 +249,50 @@ impl<S: Step> Run<'_, S> {
                 drop(output);
             }
             self.stream.push(timed)?;
-            total += timed.ns();
+            all.push(timed.ns());
             if timed.end.since(begin) > plan.first.max_ns && position + 1 < plan.len {
                 self.stream.flush()?;
-                return Ok((false, total));
+                return Ok((false, all));
             }
         }
         self.stream.flush()?;
-        Ok((true, total))
+        Ok((true, all))
+    }
+
+    /// What follows begins with the first sample of the list, so that a phase that ends early has seen the same crops
+    /// in every run.
+    fn begin(&mut self, phase: Phase) -> Result<Moment, RunError> {
+        self.rewind();
+        let begin = Moment::now();
+        self.stream.begin(phase, begin)?;
+        Ok(begin)
+    }
+
+    fn rewind(&mut self) {
+        if self.next.position > 0 {
+            self.next = Place { epoch: self.next.epoch + 1, position: 0 };
+        }
     }
 
     /// Samples until the course has settled (true) or a cap is reached (false).
     ///
     /// The rule sees windows of this phase alone, and is asked first when the phase has seen the whole list or its
-    /// least time: the first pass pays for what is touched the first time and must not stand for the course.
-    fn warm_up(&mut self, rule: &WarmupRule, first_ns: u64) -> Result<bool, RunError> {
-        // The first pass was the slowest, so windows of whole passes leave room for several checks.
-        let pass = if first_ns <= rule.min_ns / PASSES_IN_MIN_TIME { self.len } else { 1 };
-        let mut windows = Windows::new(rule.window_ns, pass);
+    /// least time: the first pass pays for what is touched the first time and must not stand for the course. `first_ns`
+    /// are the samples of the first pass: where a pass is long, a sample counts relative to the same crop in it.
+    fn warm_up(&mut self, rule: &WarmupRule, first_ns: &[u64]) -> Result<bool, RunError> {
+        let short = first_ns.iter().sum::<u64>().saturating_mul(PASSES_IN_MAX_TIME) <= rule.max_ns;
+        let mut windows = Windows::new(rule.window_ns, if short { self.len } else { 1 });
         let mut detector = Detector::new(rule.tolerance);
-        let begin = Moment::now();
-        self.stream.begin(Phase::Warmup, begin)?;
+        let begin = self.begin(Phase::Warmup)?;
         let mut settled = false;
         for samples in 1.. {
-            let (_, timed, output) = self.timed()?;
+            let (place, timed, output) = self.timed()?;
             drop(output);
             self.stream.push(timed)?;
             let elapsed = timed.end.since(begin);
-            if let Some(median) = windows.push(timed.ns()) {
+            let usual = first_ns.get(place.position).map_or(1, |&ns| ns.max(1));
+            let value = if short { timed.ns() as f64 } else { timed.ns() as f64 / usual as f64 };
+            if let Some(median) = windows.push(timed.ns(), value) {
                 settled = detector.push(median, samples >= self.len as u64 || elapsed >= rule.min_ns);
             }
             if settled || elapsed >= rule.max_ns || samples >= rule.max_samples {
@@ -285,50 +303,59 @@ impl<S: Step> Run<'_, S> {
         Ok(settled)
     }
 
-    /// Observes the steady state; returns the mean duration of a sample in ns, at least 1.
-    fn steady(&mut self, rule: &SteadyRule) -> Result<u64, RunError> {
-        let begin = Moment::now();
-        self.stream.begin(Phase::Steady, begin)?;
-        let mut total = 0;
-        let mut samples = 0;
-        loop {
-            let (_, timed, output) = self.timed()?;
-            drop(output);
+    /// Observes the steady state; returns the mean duration of a sample in ns, at least 1. Ends with a whole pass where
+    /// a cap does not come first. The last output is kept: what goes wrong only in use is seen here or nowhere.
+    fn steady(&mut self, rule: &SteadyRule, kept: &mut Vec<(Place, S::Output)>) -> Result<u64, RunError> {
+        let begin = self.begin(Phase::Steady)?;
+        let (mut total, mut samples) = (0, 0);
+        let last = loop {
+            let (place, timed, output) = self.timed()?;
             self.stream.push(timed)?;
             total += timed.ns();
             samples += 1;
             let elapsed = timed.end.since(begin);
-            let enough = elapsed >= rule.min_ns && samples >= rule.min_samples;
+            let enough = elapsed >= rule.min_ns && samples >= rule.min_samples && self.next.position == 0;
             if enough || elapsed >= rule.max_ns || samples >= rule.max_samples {
-                break;
+                break (place, output);
             }
-        }
+            drop(output);
+        };
         self.stream.flush()?;
+        if !kept.is_empty() {
+            kept.push(last);
+        }
         Ok((total / samples).max(1))
     }
 
     /// Steps for at least `length` ns with a clock read about every 10 ms; returns the number of samples and the
-    /// time they took, in ns. Dropping what a step hands out is part of it.
+    /// time they took, in ns. Ends with a whole pass where one fits. Dropping what a step hands out is part of it.
     fn rate(&mut self, length: u64, mean_ns: u64) -> Result<(u64, u64), RunError> {
         const BETWEEN_READS: u64 = 10_000_000;
         let batch = (BETWEEN_READS / mean_ns).clamp(1, 1 << 20);
+        let whole = mean_ns.saturating_mul(self.len as u64) <= length;
+        self.rewind();
         let mut samples = 0;
         let begin = Moment::now();
-        loop {
-            for _ in 0..batch {
-                let place = self.advance();
-                drop(self.step.step(place)?);
-            }
-            samples += batch;
-            let elapsed = Moment::now().since(begin);
-            if elapsed >= length {
-                return Ok((samples, elapsed));
-            }
+        while Moment::now().since(begin) < length {
+            samples += self.steps(batch)?;
         }
+        if whole && self.next.position > 0 {
+            samples += self.steps((self.len - self.next.position) as u64)?;
+        }
+        Ok((samples, Moment::now().since(begin)))
+    }
+
+    fn steps(&mut self, count: u64) -> Result<u64, RunError> {
+        for _ in 0..count {
+            let place = self.advance();
+            drop(self.step.step(place)?);
+        }
+        Ok(count)
     }
 
     /// Steps for at least `length` ns, told apart by part. Each part includes one clock read.
     fn stages(&mut self, length: u64) -> Result<Vec<StageTime>, RunError> {
+        self.rewind();
         let mut totals = [None; Part::ALL.len()];
         let mut samples = 0_u64;
         let begin = Moment::now();

@@ -77,7 +77,15 @@ fn run(program: &Program<'_>, worker: &Worker) -> Result<Finished, RunError> {
     let Command::Go = worker.recv()? else {
         return Err(RunError::Failed("got a second request instead of Go".into()));
     };
-    measure(&|event| worker.send(event))
+    measure(&|event| {
+        let measured = event == Event::Measured;
+        worker.send(event)?;
+        // Nothing of the data is touched before the controller has looked at the cache.
+        match measured.then(|| worker.recv()).transpose()? {
+            None | Some(Command::Compare) => Ok(()),
+            Some(_) => Err(LinkError::Garbled("expected Compare after Measured".into())),
+        }
+    })
 }
 
 fn hello(program: &Program<'_>) -> Hello {
@@ -136,7 +144,7 @@ mod tests {
             serve(&Program { name: "test", versions: &[], prepare }, &worker)
         });
         let (events, commands) = server.accept().map(Controller::split).expect("the worker connects");
-        let request = Request { protocol: PROTOCOL_VERSION, seed: 0, job: Job::Null { samples: 0 } };
+        let request = Request { protocol: PROTOCOL_VERSION, seed: 0, threads: 1, job: Job::Null { samples: 0 } };
         commands.send(Command::Request(request)).expect("the worker listens");
         // One that cannot prepare is gone by then.
         let _ = commands.send(Command::Go);

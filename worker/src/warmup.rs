@@ -17,45 +17,34 @@ const PASSES: u32 = 2;
 /// is a window of its own.
 ///
 /// Crops differ in cost (tiles they cross, edges they hang over), so windows that see different parts of the index list
-/// differ for no other reason. Where a pass is short, windows are whole passes.
+/// differ for no other reason. Where a pass is short, windows are whole passes; where it is long, the caller hands in
+/// each duration relative to that of the same crop in the first pass.
 #[derive(Debug)]
 pub struct Windows {
     length_ns: u64,
     /// Samples of a pass; 1 where windows need not be whole passes.
     pass: usize,
     filled_ns: u64,
-    ns: Vec<u64>,
+    values: Vec<f64>,
 }
 
 impl Windows {
     /// Windows of at least `length_ns` and a multiple of `pass` samples.
     pub fn new(length_ns: u64, pass: usize) -> Self {
-        Self { length_ns, pass: pass.max(1), filled_ns: 0, ns: Vec::with_capacity(1 << 16) }
+        Self { length_ns, pass: pass.max(1), filled_ns: 0, values: Vec::with_capacity(1 << 16) }
     }
 
-    /// Adds one duration; returns the window's median in ns where that completes a window.
-    pub fn push(&mut self, ns: u64) -> Option<f64> {
-        self.ns.push(ns);
+    /// Adds one sample that took `ns` and counts as `value`; returns the median value where that completes a window.
+    pub fn push(&mut self, ns: u64, value: f64) -> Option<f64> {
+        self.values.push(value);
         self.filled_ns += ns;
-        if self.filled_ns < self.length_ns || !self.ns.len().is_multiple_of(self.pass) {
+        if self.filled_ns < self.length_ns || !self.values.len().is_multiple_of(self.pass) {
             return None;
         }
-        let median = median_of(&mut self.ns);
-        self.ns.clear();
+        let median = median(std::mem::take(&mut self.values));
         self.filled_ns = 0;
         Some(median)
     }
-}
-
-fn median_of(ns: &mut [u64]) -> f64 {
-    let middle = ns.len() / 2;
-    let even = ns.len().is_multiple_of(2);
-    let (below, &mut upper, _) = ns.select_nth_unstable(middle);
-    if !even {
-        return upper as f64;
-    }
-    let lower = below.iter().copied().max().unwrap_or(upper);
-    (lower as f64 + upper as f64) / 2.0
 }
 
 /// The growing-halves rule over the medians of windows.
@@ -176,7 +165,7 @@ mod tests {
     #[test]
     fn windows_are_cut_by_time_and_reduced_to_their_median() {
         let mut windows = Windows::new(100, 1);
-        let medians: Vec<Option<f64>> = [40, 50, 20, 250, 99, 1].map(|ns| windows.push(ns)).to_vec();
+        let medians: Vec<Option<f64>> = [40, 50, 20, 250, 99, 1].map(|ns| windows.push(ns, ns as f64)).to_vec();
         assert_eq!(medians, [None, None, Some(40.0), Some(250.0), None, Some(50.0)]);
     }
 
@@ -185,7 +174,7 @@ mod tests {
         // A list of four crops, the last of which costs ten times as much: alone in a window it would look like a jump.
         let list = [10, 10, 10, 100];
         let mut windows = Windows::new(100, list.len());
-        let medians: Vec<f64> = list.iter().cycle().take(40).filter_map(|&ns| windows.push(ns)).collect();
+        let medians: Vec<f64> = list.iter().cycle().take(40).filter_map(|&ns| windows.push(ns, ns as f64)).collect();
         assert_eq!(medians, [10.0; 10]);
     }
 }

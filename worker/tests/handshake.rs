@@ -8,7 +8,7 @@ use support::{Session, read_job};
 const IO: &str = env!("CARGO_BIN_EXE_pcb-worker-io");
 
 fn request(job: Job) -> Request {
-    Request { protocol: PROTOCOL_VERSION, seed: 1, job }
+    Request { protocol: PROTOCOL_VERSION, seed: 1, threads: 1, job }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod prepare;
 mod settings;
 mod show;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use pcb::progress::{Progress, Voice, human};
 use pcb::results::{Journal, JournalError, Outcome, ResultFile};
 use pcb::runner::{self, BuildError, End, Event, Runner};
 use pcb::{output, report};
+use prepare::Prepared;
 
 /// A plan of more than this asks for `--yes`.
 const A_DAY: Duration = Duration::from_secs(86_400);
@@ -32,7 +34,7 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("pcb-run: {error:#}");
+            output::stderr(&format!("pcb-run: {error:#}"));
             ExitCode::from(code_of(&error))
         }
     }
@@ -49,8 +51,6 @@ fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 fn run(args: &Args) -> Result<u8> {
-    // Before any thread: the signals must be blocked in all of them.
-    let interrupt = Interrupt::catch().context("cannot catch signals")?;
     let (name, config) = settings::load_config(args)?;
     let root = data::root(args.data.as_deref())?;
     match args.list {
@@ -60,7 +60,8 @@ fn run(args: &Args) -> Result<u8> {
         None if args.plan => return show::print_plan(args, &config, &root),
         None => {}
     }
-    let builds = runner::find(&args.worker)?;
+    let started = Instant::now();
+    let mut builds = runner::find(&args.worker)?;
     let rough = prepare::make_plan(args, &config, &root, &builds)?;
     if rough.cases.is_empty() {
         return show::nothing(&rough);
@@ -68,49 +69,71 @@ fn run(args: &Args) -> Result<u8> {
     let target = settings::output_path(args, &name)?;
     refuse(args, &rough, &config)?;
     let voice = Voice::fitting(args.quiet);
-    let Some(datasets) = prepare::prepare_data(&rough, &root, voice, &interrupt)? else {
-        return Ok(exit::INTERRUPTED);
-    };
+    // Signals end this part at once: what it writes gets its name only when it is whole.
+    let Prepared { datasets, unwritten } = prepare::prepare_data(&rough, &root, voice)?;
     // Now that every dataset is there, its facts prune what it cannot do.
     let plan = prepare::make_plan(args, &config, &root, &builds)?;
-    let probe = |build| runner::probe(build, config.threads, args.allow_debug, &interrupt);
-    let infos = builds.iter().map(probe).collect::<Result<Vec<_>, _>>()?;
+    if plan.cases.is_empty() {
+        return show::nothing(&plan);
+    }
+    // Before any thread that lives on: the signals must be blocked in all of them.
+    let interrupt = Interrupt::catch().context("cannot catch signals")?;
+    let mut infos = Vec::new();
+    for build in &mut builds {
+        match runner::probe(build, &config, args.allow_debug, &interrupt)? {
+            Some(info) => infos.push(info),
+            None => return Ok(exit::INTERRUPTED),
+        }
+    }
     let header = prepare::header(&config, &plan, infos, &datasets, &root)?;
     let mut journal = if args.resume {
-        Journal::resume(&target, &header)?
+        Journal::resume(&target, &header, args.force)?
     } else {
-        Journal::create(&target, header.clone(), args.force)?
+        Journal::create(&target, header, args.force)?
     };
-    journal.set_builds(header.builds);
     let limit = config.max_time.get();
     let runner = Runner {
         plan: &plan,
         config: &config,
         builds: &builds,
         datasets: &datasets,
+        unwritten: &unwritten,
         allow_debug: args.allow_debug,
         interrupt: &interrupt,
-        until: (!limit.is_zero()).then(|| Instant::now() + limit),
+        until: (!limit.is_zero()).then(|| started + limit),
     };
-    let (runs, time) = (plan.steps.len() - journal.runs().len(), human(plan.estimate(&config)));
-    voice.say(&format!("{runs} runs, about {time}; results go to {}", target.display()));
-    let end = measure(&runner, &mut journal, voice)?;
-    if end != End::Complete {
-        let (runs, path) = (journal.runs().len(), journal.path().display());
-        eprintln!("pcb-run: stopped; {runs} runs are kept in {path}; go on with the same command and --resume");
-        return Ok(if end == End::Interrupted { exit::INTERRUPTED } else { exit::TIME });
+    let end = measure(&runner, &mut journal, voice, &target)?;
+    finish(args, end, journal, &target, voice)
+}
+
+/// Leaves the result, or says how to go on.
+fn finish(args: &Args, end: End, journal: Journal, target: &Path, voice: Voice) -> Result<u8> {
+    let (runs, path) = (journal.runs().len(), journal.path().display().to_string());
+    let go_on = format!("{runs} runs are kept in {path}; go on with the same command and --resume");
+    match end {
+        End::Interrupted => {
+            output::stderr(&format!("pcb-run: interrupted; {go_on}"));
+            Ok(exit::INTERRUPTED)
+        }
+        End::OutOfTime => {
+            show_result(args, &journal.finish_incomplete()?)?;
+            output::stderr(&format!("pcb-run: out of time: {} is incomplete; {go_on}", target.display()));
+            Ok(exit::TIME)
+        }
+        End::Complete => {
+            let file = journal.finish()?;
+            show_result(args, &file)?;
+            voice.say(&format!("results: {}", target.display()));
+            Ok(code_for(&file))
+        }
     }
-    let file = journal.finish()?;
-    show_result(args, &file)?;
-    voice.say(&format!("results: {}", target.display()));
-    Ok(code_for(&file))
 }
 
 /// What would be sorry to find out when the runs are made.
 fn refuse(args: &Args, plan: &Plan, config: &Config) -> Result<()> {
     let estimate = plan.estimate(config);
     if estimate > A_DAY && !args.yes {
-        let runs = plan.steps.len();
+        let runs = plan.runs();
         let problem = format!("{runs} runs will take about {}; give --yes to start them", human(estimate));
         return Err(DataError::Usage(problem).into());
     }
@@ -120,9 +143,11 @@ fn refuse(args: &Args, plan: &Plan, config: &Config) -> Result<()> {
     Ok(())
 }
 
-fn measure(runner: &Runner<'_>, journal: &mut Journal, voice: Voice) -> Result<End> {
+fn measure(runner: &Runner<'_>, journal: &mut Journal, voice: Voice, target: &Path) -> Result<End> {
     let done = journal.runs().to_vec();
-    let mut progress = Progress::new(voice, runner.plan, runner.config, done.len());
+    let mut progress = Progress::new(voice, runner.plan, runner.config, &done);
+    let (runs, time) = (progress.runs_left(), human(progress.time_left()));
+    voice.say(&format!("{runs} runs, about {time}; results go to {}", target.display()));
     let end = runner.execute(&done, &mut |event| {
         progress.show(&event);
         match event {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use pcb::cli::run::Args;
 use pcb::config::Config;
-use pcb::interrupt::Interrupt;
+use pcb::data::{self, DataError};
+use pcb::environment;
 use pcb::plan::{self, Facts, Plan};
 use pcb::progress::Voice;
-use pcb::results::{BuildInfo, Header, VERSION};
-use pcb::runner::Build;
-use pcb::{data, environment};
-use pcb_formats::{Dataset, DatasetInfo};
+use pcb::results::{BuildInfo, Header, Outcome, VERSION};
+use pcb::runner::{self, Build, Form};
+use pcb_formats::{Dataset, DatasetInfo, FormatError};
 
 pub fn make_plan(args: &Args, config: &Config, root: &Path, builds: &[Build]) -> Result<Plan> {
     let facts = known_facts(config, root);
@@ -40,32 +40,41 @@ fn facts_of(info: &DatasetInfo) -> Facts {
     }
 }
 
-/// Makes missing presets, writes missing forms, and opens every dataset of the plan; `None` if interrupted.
-pub fn prepare_data(
-    plan: &Plan,
-    root: &Path,
-    voice: Voice,
-    interrupt: &Interrupt,
-) -> Result<Option<BTreeMap<String, Arc<Dataset>>>> {
-    let mut datasets: BTreeMap<String, Arc<Dataset>> = BTreeMap::new();
+/// The datasets of a plan, open, and the forms that could not be written.
+#[derive(Default)]
+pub struct Prepared {
+    pub datasets: BTreeMap<String, Arc<Dataset>>,
+    pub unwritten: BTreeMap<Form, Outcome>,
+}
+
+/// Makes missing presets, writes missing forms, and opens every dataset of the plan. A form that cannot be written costs
+/// its own cases only.
+pub fn prepare_data(plan: &Plan, root: &Path, voice: Voice) -> Result<Prepared> {
+    let mut prepared = Prepared::default();
     for target in plan.cases.iter().filter_map(|case| case.target.as_ref()) {
-        if interrupt.stopped() {
-            return Ok(None);
-        }
-        let folder = match datasets.get(&target.dataset) {
+        let folder = match prepared.datasets.get(&target.dataset) {
             Some(dataset) => dataset.root.clone(),
             None => {
                 let folder = dataset_folder(root, &target.dataset, voice)?;
-                datasets.insert(target.dataset.clone(), Arc::new(Dataset::open(&folder)?));
+                prepared.datasets.insert(target.dataset.clone(), Arc::new(Dataset::open(&folder)?));
                 folder
             }
         };
         let (format, variant) = pcb_formats::find(&target.format, &target.variant, target.layout)?;
-        if data::ensure(&folder, format, variant, &mut |_| {})? {
-            voice.say(&format!("wrote {} as {}:{} ({})", target.dataset, target.format, variant.stored, target.layout));
+        let name = format!("{} as {}:{} ({})", target.dataset, target.format, variant.stored, target.layout);
+        match data::ensure(&folder, format, variant, &mut |_| {}) {
+            Ok(false) => {}
+            Ok(true) => voice.say(&format!("wrote {name}")),
+            Err(error) => {
+                let message = format!("cannot write {name}: {error}");
+                voice.say(&message);
+                let unsupported = matches!(error, DataError::Format(FormatError::Unsupported(_)));
+                let outcome = if unsupported { Outcome::Unsupported { message } } else { Outcome::Failed { message } };
+                prepared.unwritten.insert(runner::form_of(target), outcome);
+            }
         }
     }
-    Ok(Some(datasets))
+    Ok(prepared)
 }
 
 fn dataset_folder(root: &Path, name: &str, voice: Voice) -> Result<PathBuf> {
@@ -84,8 +93,13 @@ pub fn header(
     datasets: &BTreeMap<String, Arc<Dataset>>,
     root: &Path,
 ) -> Result<Header> {
+    let mut environment = environment::capture(root);
+    for (name, dataset) in datasets {
+        environment.details.extend(environment::storage(&format!("dataset {name}"), &folder_measured(dataset)));
+    }
     Ok(Header {
         version: VERSION,
+        complete: true,
         started: environment::now(),
         seed: config.seed,
         repeats: config.repeats,
@@ -93,7 +107,14 @@ pub fn header(
         builds,
         config: toml::to_string(config)?,
         datasets: datasets.iter().map(|(name, dataset)| (name.clone(), dataset.info.digest.clone())).collect(),
-        environment: environment::capture(root),
+        environment,
         pruned: plan.pruned.clone(),
     })
+}
+
+/// Where the pixels of a dataset lie: an imported one's may lie far from its folder.
+fn folder_measured(dataset: &Dataset) -> PathBuf {
+    let source = dataset.info.sites.iter().find_map(|site| site.source.first());
+    let folder = source.and_then(|source| Some(dataset.root.join(source.path.parent()?)));
+    folder.unwrap_or_else(|| dataset.root.clone())
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use pcb::cli::run::Args;
 use pcb::config::{self, Config};
 use pcb::data::DataError;
 use pcb::environment;
+use pcb::results::JOURNAL;
 
 pub fn load_config(args: &Args) -> Result<(String, Config)> {
     let (source, text) = match &args.config {
@@ -14,7 +15,8 @@ pub fn load_config(args: &Args) -> Result<(String, Config)> {
         Some(path) => match path.to_str().and_then(|name| config::shipped().get(name).copied()) {
             Some(text) if !path.exists() => (path.display().to_string(), text.to_owned()),
             _ => {
-                let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+                let unreadable = |e| DataError::Usage(format!("{}: {e}", path.display()));
+                let text = std::fs::read_to_string(path).map_err(unreadable)?;
                 (path.display().to_string(), text)
             }
         },
@@ -38,6 +40,10 @@ pub fn load_config(args: &Args) -> Result<(String, Config)> {
     ];
     sets.extend(flags.into_iter().flatten());
     let config = config::parse(&source, &text, &sets)?;
+    let usable = environment::usable_cpu_list();
+    if let Some(cpu) = config.affinity.iter().find(|cpu| !usable.contains(cpu)) {
+        return Err(DataError::Usage(format!("affinity: CPU {cpu} is not usable; usable are {usable:?}")).into());
+    }
     let stem = Path::new(&source).file_stem().map_or("run".to_owned(), |stem| stem.to_string_lossy().into_owned());
     Ok((stem, config))
 }
@@ -52,7 +58,12 @@ fn affinity(text: &str) -> Result<String> {
                 .parse::<usize>()
                 .map_err(|_| DataError::Usage(format!("--affinity {text:?}: expected CPUs like 0,2-3")))
         };
-        cpus.extend(number(first)?..=number(last)?);
+        let (first, last) = (number(first)?, number(last)?);
+        // No machine has more CPUs than an affinity mask has bits.
+        if first > last || last - first > 8192 {
+            return Err(DataError::Usage(format!("--affinity {part:?}: expected a range like 2-3")).into());
+        }
+        cpus.extend(first..=last);
     }
     Ok(format!("affinity={cpus:?}"))
 }
@@ -65,12 +76,14 @@ pub fn output_path(args: &Args, name: &str) -> Result<PathBuf> {
     let folder = Path::new("results");
     if args.resume {
         let journals = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let newest = journals
-            .filter(|path| path.to_string_lossy().ends_with(".journal.jsonl"))
-            .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
-        let newest =
-            newest.ok_or_else(|| DataError::Usage("no interrupted run in results/; name it with --output".into()))?;
-        return Ok(PathBuf::from(newest.to_string_lossy().replace(".journal.jsonl", ".json")));
+        let ours = |path: &PathBuf| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            file.starts_with(&format!("{name}-")) && file.ends_with(JOURNAL)
+        };
+        let newest = journals.filter(ours).max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
+        let missing = || DataError::Usage(format!("no interrupted run of {name} in results/; name it with --output"));
+        let file = newest.as_deref().and_then(Path::file_name).and_then(|file| file.to_str()).ok_or_else(missing)?;
+        return Ok(folder.join(file.replace(JOURNAL, ".json")));
     }
     let stamp: String = environment::now().chars().take(19).filter(|c| c.is_ascii_digit() || *c == 'T').collect();
     Ok(folder.join(format!("{name}-{stamp}.json")))

@@ -8,17 +8,17 @@ use pcb::cli::run::Args;
 use pcb::config::Config;
 use pcb::plan::{self, Plan};
 use pcb::progress::human;
-use pcb::report;
 use pcb::runner::{self, Build, BuildError};
+use pcb::{output, report};
 
 use crate::prepare::{known_facts, make_plan};
 use crate::print;
 
 pub fn nothing(plan: &Plan) -> Result<u8> {
     for pruned in &plan.pruned {
-        eprintln!("left out: {}: {}", pruned.case, pruned.reason);
+        output::stderr(&format!("left out: {}: {}", pruned.case, pruned.reason));
     }
-    eprintln!("pcb-run: nothing selected; see pcb-run --list cases");
+    output::stderr("pcb-run: nothing selected; see pcb-run --list cases");
     Ok(exit::NOTHING)
 }
 
@@ -32,7 +32,7 @@ pub fn print_plan(args: &Args, config: &Config, root: &Path) -> Result<u8> {
         Ok(builds) => builds,
         // A plan can be looked at before the workers are built.
         Err(BuildError::Missing { .. }) => {
-            vec![Build { name: "default".into(), torch: PathBuf::new(), io: PathBuf::new() }]
+            vec![Build { name: "default".into(), torch: PathBuf::new(), io: PathBuf::new(), hellos: None }]
         }
         Err(error) => return Err(error.into()),
     };

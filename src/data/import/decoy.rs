@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{Dataset, DatasetInfo, SourceFile, find, site_digest, store};
+use pcb_formats::{Dataset, DatasetInfo, SourceFile, find, site_digest};
 use pcb_protocol::Layout;
 
 use crate::data::make::Plate;
@@ -20,19 +20,15 @@ pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progre
     plate(info, seed).write(folder, None, progress)?;
     let mut decoy = Dataset::open(folder)?;
     let (format, variant) = find("tiff", "strip-lzw", Layout::Site)?;
-    store::write(&decoy, format, variant, &mut |_, _| ())?;
-    let names = (format.files)(&decoy, variant)?;
     let source = folder.join("source");
-    let stored = decoy.stored_dir(format.name, variant);
-    fs::rename(&stored, &source).map_err(|e| DataError::io(&stored, e))?;
+    fs::create_dir(&source).map_err(|e| DataError::io(&source, e))?;
+    (format.write)(&decoy, variant, &source, &mut |_, _| ())?;
+    let names = (format.files)(&decoy, variant)?;
     decoy.info.sites[0].source = sources(names);
     check(&decoy)?;
     decoy.info.write(&folder.join("dataset.json"))?;
-    for leftover in ["reference", "formats"] {
-        let leftover = folder.join(leftover);
-        fs::remove_dir_all(&leftover).map_err(|e| DataError::io(&leftover, e))?;
-    }
-    Ok(())
+    let reference = folder.join("reference");
+    fs::remove_dir_all(&reference).map_err(|e| DataError::io(&reference, e))
 }
 
 fn plate(info: &DatasetInfo, seed: u64) -> Plate {

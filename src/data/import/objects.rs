@@ -66,16 +66,18 @@ struct Place<'a> {
 impl Place<'_> {
     fn object(&self, profile: &Profile, centre: (f64, f64), nth: usize) -> Result<Object, DataError> {
         let (height, width) = (self.site.height, self.site.width);
-        let (y, x) = (centre.0 as f32, centre.1 as f32);
-        let inside = |at: f32, size: u32| (0.0..size as f32).contains(&at);
-        if !inside(y, height) || !inside(x, width) {
-            let name = self.site.name();
+        // A centre just before the far edge may round up to the edge itself.
+        let within = |at: f64, size: u32| (at as f32).min((size as f32).next_down());
+        let inside = |at: f64, size: u32| (0.0..f64::from(size)).contains(&at);
+        if !inside(centre.0, height) || !inside(centre.1, width) {
+            let ((y, x), name) = (centre, self.site.name());
             let problem = format!(
                 "row {}: centre at row {y}, column {x} lies outside site {name} of {height}x{width}",
                 profile.row
             );
             return Err(DataError::content(self.path, problem));
         }
+        let (y, x) = (within(centre.0, height), within(centre.1, width));
         let bbox = match profile.bbox {
             Some(bbox) => self.bbox(profile.row, bbox)?,
             None => window(self.site, y, x, self.record),
@@ -117,7 +119,8 @@ fn from_grid(import: &Import, site: &Site, index: usize, count: usize) -> Vec<Ob
 fn window(site: &Site, y: f32, x: f32, record: u32) -> [i32; 4] {
     let span = |at: f32, size: u32| {
         let first = (at - record as f32 / 2.0).floor() as i32;
-        (first.clamp(0, size as i32), (first + record as i32).clamp(0, size as i32))
+        let size = i32::try_from(size).unwrap_or(i32::MAX);
+        (first.clamp(0, size), first.saturating_add(record as i32).clamp(0, size))
     };
     let (y0, y1) = span(y, site.height);
     let (x0, x1) = span(x, site.width);

@@ -1,5 +1,6 @@
 //! The profile table: which of its columns say where objects are, and what they say.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use regex::Regex;
@@ -64,14 +65,13 @@ impl Profiles {
     pub fn read(path: &Path, id: Option<&str>) -> Result<Self, DataError> {
         let table = Table::open(path)?;
         let columns = Columns::find(path, &table.names, id)?;
-        let text = |index: Option<usize>| -> Result<Option<Texts>, DataError> {
-            index.map(|index| one(&table, index)?.text()).transpose()
-        };
+        let read = Read::all(&table, &columns)?;
+        let text = |index: Option<usize>| index.map(|index| read.column(index)?.text()).transpose();
         let (plates, wells, sites) = (text(columns.plate)?, text(columns.well)?, text(columns.site)?);
         let (ids, numbers) = (text(columns.id)?, text(columns.number)?);
-        let centre = many(&table, &columns.centre)?;
-        let bbox = columns.bbox.map(|bbox| many(&table, &bbox)).transpose()?;
-        let (channels, files) = files(&table, &columns.files)?;
+        let centre = read.numbers(&columns.centre)?;
+        let bbox = columns.bbox.map(|bbox| read.numbers(&bbox)).transpose()?;
+        let (channels, files) = read.files(&columns.files)?;
         let at = |column: &Option<Texts>, row: usize| column.as_ref().and_then(|c| c[row].clone());
         let rows = (0..centre[0].len()).map(|row| Profile {
             row: row + 1,
@@ -85,6 +85,50 @@ impl Profiles {
             bbox: bbox.as_ref().and_then(|b| Some([b[0][row]?, b[1][row]?, b[2][row]?, b[3][row]?])),
         });
         Ok(Self { channels, rows: rows.collect() })
+    }
+}
+
+/// All columns that matter, read in one pass over the file.
+struct Read {
+    columns: BTreeMap<usize, Column>,
+}
+
+impl Read {
+    fn all(table: &Table, wanted: &Columns) -> Result<Self, DataError> {
+        let single = [wanted.plate, wanted.well, wanted.site, wanted.id, wanted.number].into_iter().flatten();
+        let many = wanted.centre.iter().chain(wanted.bbox.iter().flatten()).chain(&wanted.files).copied();
+        // A column may be wanted for two things; it is read once.
+        let indices: Vec<usize> = single.chain(many).collect::<BTreeSet<_>>().into_iter().collect();
+        let columns = table.read(&indices)?;
+        Ok(Self { columns: indices.into_iter().zip(columns).collect() })
+    }
+
+    fn column(&self, index: usize) -> Result<&Column, DataError> {
+        self.columns.get(&index).ok_or_else(|| DataError::Usage(format!("no column {index}")))
+    }
+
+    fn numbers(&self, indices: &[usize]) -> Result<Vec<Vec<Option<f64>>>, DataError> {
+        indices.iter().map(|&index| self.column(index)?.numbers()).collect()
+    }
+
+    /// Channels and file names of the columns that name TIFF files. Tables also list outlines and illumination
+    /// functions.
+    fn files(&self, indices: &[usize]) -> Result<(Vec<String>, Vec<Texts>), DataError> {
+        let mut channels = Vec::new();
+        let mut files = Vec::new();
+        for &index in indices {
+            let column = self.column(index)?;
+            let names = column.text()?;
+            if names.iter().flatten().any(|name| is_tiff(Path::new(name))) {
+                channels.push(column.name[FILE_PREFIX.len()..].to_owned());
+                files.push(names);
+            }
+        }
+        // CellProfiler pipelines call the raw images OrigDNA and so on, beside derived ones.
+        if channels.iter().all(|channel| channel.len() > 4 && channel.starts_with("Orig")) {
+            channels.iter_mut().for_each(|channel| *channel = channel.split_off(4));
+        }
+        Ok((channels, files))
     }
 }
 
@@ -144,46 +188,18 @@ fn centre(names: &[String]) -> Option<(&str, [usize; 2])> {
     })
 }
 
-/// Columns of the box, of the centre's compartment if it has one.
+/// Columns of the box of the centre's compartment. Another compartment's box would be of another thing: a nucleus does
+/// not get its cell's.
 fn bbox(names: &[String], compartment: &str) -> Option<[usize; 4]> {
-    let of = |compartment: &str| {
-        let find = |end: &str| {
-            let wanted = format!("{compartment}_AreaShape_BoundingBox{end}");
-            names.iter().position(|name| *name == wanted)
-        };
-        Some([find("Minimum_Y")?, find("Minimum_X")?, find("Maximum_Y")?, find("Maximum_X")?])
+    let prefix = if compartment.is_empty() { String::new() } else { format!("{compartment}_") };
+    let find = |end: &str| {
+        let wanted = format!("{prefix}AreaShape_BoundingBox{end}");
+        names.iter().position(|name| *name == wanted)
     };
-    std::iter::once(compartment).chain(COMPARTMENTS).find_map(of)
-}
-
-/// Channels and file names of the columns that name TIFF files. Tables also list outlines and illumination functions.
-fn files(table: &Table, indices: &[usize]) -> Result<(Vec<String>, Vec<Texts>), DataError> {
-    let mut channels = Vec::new();
-    let mut files = Vec::new();
-    for (&index, column) in indices.iter().zip(table.read(indices)?) {
-        let names = column.text()?;
-        if names.iter().flatten().any(|name| is_tiff(Path::new(name))) {
-            channels.push(table.names[index][FILE_PREFIX.len()..].to_owned());
-            files.push(names);
-        }
-    }
-    // CellProfiler pipelines call the raw images OrigDNA and so on, beside derived ones.
-    if channels.iter().all(|channel| channel.len() > 4 && channel.starts_with("Orig")) {
-        channels.iter_mut().for_each(|channel| *channel = channel.split_off(4));
-    }
-    Ok((channels, files))
+    Some([find("Minimum_Y")?, find("Minimum_X")?, find("Maximum_Y")?, find("Maximum_X")?])
 }
 
 /// Whether a file's name ends in `.tif` or `.tiff`.
 pub fn is_tiff(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tif") || e.eq_ignore_ascii_case("tiff"))
-}
-
-fn one(table: &Table, index: usize) -> Result<Column, DataError> {
-    let mut columns = table.read(&[index])?;
-    columns.pop().ok_or_else(|| DataError::Usage(format!("no column {index}")))
-}
-
-fn many<const N: usize>(table: &Table, indices: &[usize; N]) -> Result<Vec<Vec<Option<f64>>>, DataError> {
-    table.read(indices)?.iter().map(Column::numbers).collect()
 }

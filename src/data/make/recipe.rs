@@ -37,6 +37,7 @@ pub const PRESETS: &[Preset] = &[
             objects_per_site: 20,
             site_size: 384,
             record: 128,
+            dtype: Dtype::U16,
         },
     },
     Preset {
@@ -50,6 +51,7 @@ pub const PRESETS: &[Preset] = &[
             objects_per_site: 140,
             site_size: 1080,
             record: 128,
+            dtype: Dtype::U16,
         },
     },
 ];
@@ -79,6 +81,8 @@ pub struct Recipe {
     pub site_size: u32,
     /// Height and width of a record of the object layout.
     pub record: u32,
+    /// Element type: `u16` holds the counts of the camera, `f32` the same as floats, `u8` them divided by 257.
+    pub dtype: Dtype,
 }
 
 /// Bytes of pixels that a recipe takes, uncompressed.
@@ -114,7 +118,7 @@ impl Recipe {
     /// The recipe in words; equal words, equal dataset.
     pub fn origin(&self) -> String {
         format!(
-            "pcb-data make, generator {GENERATOR}: seed {}, {} wells x {} sites, {} channels of {size}x{size} u16, \
+            "pcb-data make, generator {GENERATOR}: seed {}, {} wells x {} sites, {} channels of {size}x{size} {dtype}, \
              {} objects a site, records of {record}x{record}",
             self.seed,
             self.wells,
@@ -122,6 +126,7 @@ impl Recipe {
             self.channels,
             self.objects_per_site,
             size = self.site_size,
+            dtype = self.dtype,
             record = self.record,
         )
     }
@@ -142,7 +147,7 @@ impl Recipe {
             wells: (0..self.wells).map(well).collect(),
             sites_per_well: self.sites_per_well,
             channels: stain::names(self.channels as usize),
-            dtype: Dtype::U16,
+            dtype: self.dtype,
             size: self.site_size,
             objects_per_site: self.objects_per_site,
             record: Record { height: self.record, width: self.record },

@@ -1,10 +1,11 @@
 //! Files that appear under their name only when complete.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::FormatError;
+use crate::{FormatError, tree};
 
 /// Creates `path` by way of a temporary file beside it: what `fill` writes is synced, then renamed. An error leaves
 /// what stood under `path` before.
@@ -21,17 +22,13 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Res
         let _ = fs::remove_file(&temporary);
         return written;
     }
-    sync_folder(path.parent().unwrap_or(Path::new(".")))
-}
-
-/// Makes names created in or renamed into `folder` durable.
-pub fn sync_folder(folder: &Path) -> Result<(), FormatError> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder).and_then(|file| file.sync_all()).map_err(|e| FormatError::io(folder, e))
+    tree::sync(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
 /// `.<name>.tmp-<pid>` beside `path`.
-pub fn temporary_name(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.tmp-{}", std::process::id()))
+fn temporary_name(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".tmp-{}", std::process::id()));
+    path.with_file_name(name)
 }

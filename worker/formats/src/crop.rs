@@ -1,7 +1,8 @@
 //! Geometry of crops: which source pixels a crop needs, and what stands past the edges. Pure.
 //!
 //! A crop of `height` rows around a centre row begins at row `round(centre) - height / 2` (integer division, halves
-//! round away from zero), and in the same way for columns. So a smaller crop is the centre of a larger one: its
+//! round away from zero; a centre within half a pixel of the far edge, which rounds off the site, is the last row), and
+//! in the same way for columns. So a smaller crop is the centre of a larger one: its
 //! first row there is `larger / 2 - smaller / 2`.
 
 use pcb_protocol::Pad;
@@ -25,10 +26,9 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of `height` x `width` pixels around the centre row `y` and column `x`.
-    pub fn around(y: f32, x: f32, height: usize, width: usize) -> Self {
-        let first = |centre: f32, size: usize| centre.round() as i64 - (size / 2) as i64;
-        Self { y: first(y, height), x: first(x, width), height, width }
+    /// The window of `height` x `width` pixels around the pixel at row `y` and column `x`; see [`nearest`].
+    pub fn around(y: i64, x: i64, height: usize, width: usize) -> Self {
+        Self { y: y - (height / 2) as i64, x: x - (width / 2) as i64, height, width }
     }
 
     /// Whether no part of it reaches past an edge of a site of `height` x `width` pixels.
@@ -41,6 +41,16 @@ impl Window {
     pub fn overlaps(&self, height: usize, width: usize) -> bool {
         let meets = |first: i64, size: usize, len: usize| first < len as i64 && first + size as i64 > 0;
         meets(self.y, self.height, height) && meets(self.x, self.width, width)
+    }
+}
+
+/// The pixel of an axis of `len` pixels that is nearest to `centre`. Centres further than half a pixel past an edge keep
+/// their place outside.
+pub fn nearest(centre: f32, len: u32) -> i64 {
+    match centre.round() as i64 {
+        -1 => 0,
+        rounded if rounded == i64::from(len) => rounded - 1,
+        rounded => rounded,
     }
 }
 

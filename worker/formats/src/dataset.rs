@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use pcb_protocol::Dtype;
 use serde::{Deserialize, Serialize};
 
-use crate::crop::Window;
+use crate::crop::{self, Window};
 use crate::{FormatError, ObjectTable, Pixels, SitePixels, Variant, atomic, digest, npy, objects, tiff};
 
 /// Version of `dataset.json`. 1: first version.
 pub const VERSION: u32 = 1;
+
+/// No site and no record has more bytes than this: a description that says so lies, and must not cost memory.
+const LARGEST: u64 = 1 << 40;
 
 /// What `dataset.json` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,8 +113,24 @@ impl DatasetInfo {
         })
     }
 
-    /// An error unless numbers and lists agree with each other.
-    fn check(&self, path: &Path) -> Result<(), FormatError> {
+    /// Bytes of the pixels of site `index`, uncompressed.
+    pub fn site_bytes(&self, index: usize) -> u64 {
+        let site = &self.sites[index];
+        self.bytes(site.height, site.width).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of all channels of `height` x `width` pixels; `None` above [`LARGEST`].
+    fn bytes(&self, height: u32, width: u32) -> Option<u64> {
+        let pixels = u64::from(height).checked_mul(u64::from(width))?;
+        let bytes = pixels.checked_mul(self.channels.len() as u64)?.checked_mul(self.dtype.size() as u64)?;
+        // Boxes hold their rows and columns as i32.
+        let countable = i32::try_from(height).is_ok() && i32::try_from(width).is_ok();
+        (bytes <= LARGEST && countable).then_some(bytes)
+    }
+
+    /// An error unless numbers and lists agree with each other and nothing is impossibly large. `path` is the file to
+    /// name.
+    pub fn check(&self, path: &Path) -> Result<(), FormatError> {
         let refuse = |problem: String| Err(FormatError::corrupt(path, problem));
         if self.version != VERSION {
             return refuse(format!("dataset version {}, this pcb reads version {VERSION}", self.version));
@@ -122,11 +141,17 @@ impl DatasetInfo {
         if self.record.height == 0 || self.record.width == 0 {
             return refuse(format!("records of {}x{} pixels", self.record.height, self.record.width));
         }
+        if self.bytes(self.record.height, self.record.width).is_none() {
+            return refuse(format!("records of {}x{} pixels are impossible", self.record.height, self.record.width));
+        }
         let mut names = HashSet::new();
         for site in &self.sites {
             let name = site.name();
             if site.height == 0 || site.width == 0 {
                 return refuse(format!("site {name} has {}x{} pixels", site.height, site.width));
+            }
+            if self.bytes(site.height, site.width).is_none() {
+                return refuse(format!("site {name} cannot have {}x{} pixels", site.height, site.width));
             }
             if !site.source.is_empty() && site.source.len() != self.channels.len() {
                 let (files, channels) = (site.source.len(), self.channels.len());
@@ -207,15 +232,17 @@ impl Dataset {
         self.root.join(&source.path)
     }
 
-    /// Site and window of a crop of `height` x `width` pixels around row `object` of the object table. An error when
-    /// the crop lies wholly outside its site.
+    /// Site and window of a crop of `height` x `width` pixels around row `object` of the object table. The centre of a
+    /// crop is a pixel: one that rounds to just past an edge stands on the last pixel before it. An error when the crop
+    /// lies wholly outside its site.
     pub fn window(&self, object: usize, height: usize, width: usize) -> Result<(usize, Window), FormatError> {
         let Some(row) = self.objects.rows.get(object) else {
             let problem = format!("object {object}: the table has {} rows", self.objects.rows.len());
             return Err(FormatError::corrupt(self.root.join("objects.parquet"), problem));
         };
         let site = &self.info.sites[row.site as usize];
-        let window = Window::around(row.y, row.x, height, width);
+        let (y, x) = (crop::nearest(row.y, site.height), crop::nearest(row.x, site.width));
+        let window = Window::around(y, x, height, width);
         if window.overlaps(site.height as usize, site.width as usize) {
             return Ok((row.site as usize, window));
         }
@@ -249,6 +276,10 @@ impl Dataset {
                 return Err(FormatError::corrupt(&path, problem));
             }
             return Ok(SitePixels { channels, height, width, data: array.data });
+        }
+        // All pages are looked at first: a shape that a file does not have costs no memory.
+        for source in &site.source {
+            tiff::check_plane(&self.source_path(source), source.page, self.info.dtype, height, width)?;
         }
         let plane = height * width * self.info.dtype.size();
         let mut data = Pixels::zeros(self.info.dtype, shape.iter().product());

@@ -20,12 +20,17 @@ pub struct Format {
     pub about: &'static str,
     /// Its variants; (name, layout) is unique among them.
     pub variants: &'static [Variant],
+    /// Version of its writer; one that writes other bytes has another number, and forms of old ones are written again.
+    pub writer: u32,
     /// Opens a reader. Lazy: reads headers at most.
     pub open: fn(&OpenSpec) -> Result<Box<dyn Reader>, FormatError>,
     /// Every file that a reader of this variant may read, sorted; empty for `memory`.
     pub files: fn(&Dataset, &Variant) -> Result<Vec<PathBuf>, FormatError>,
     /// Writes the stored form of this variant into the empty folder `into`; calls `progress(done, total)` in sites.
     pub write: WriteFn,
+    /// Memory that a reader of this spec keeps decoded pixels in from its opening on, in bytes: 0 for all but `memory`.
+    /// For a guard before it is opened.
+    pub resident_bytes: fn(&OpenSpec) -> u64,
 }
 
 /// Writes a stored form: dataset, variant, folder, progress in (done, total) sites.
@@ -41,6 +46,8 @@ pub struct Variant {
     /// Name of the stored form; variants that read the same files share it. `source` means the files an
     /// imported dataset came from.
     pub stored: &'static str,
+    /// How its writer stores pixels (chunks, codec and its level); empty where there is nothing to choose.
+    pub parameters: &'static str,
     /// Whether pixels are read through a memory mapping: then `rchar` says nothing.
     pub mapped: bool,
     /// One line for `--list formats`.

@@ -18,8 +18,10 @@ mod objects;
 mod pixels;
 mod raw;
 mod reference;
+mod staging;
 pub mod store;
 mod tiff;
+mod tree;
 
 pub use dataset::{Dataset, DatasetInfo, Record, Site, SourceFile, VERSION};
 pub use digest::site_digest;
@@ -29,4 +31,6 @@ pub use npy::{Array, read_npy, write_npy, write_site_npy};
 pub use objects::{Object, ObjectTable};
 pub use pixels::{Pixels, SitePixels};
 pub use reference::ReferenceCrops;
+pub use staging::Staging;
 pub use tiff::{PageInfo, tiff_pages};
+pub use tree::tree_bytes;

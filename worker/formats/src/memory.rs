@@ -11,11 +11,13 @@ use crate::{Dataset, Format, FormatError, OpenSpec, Probe, Reader, ReferenceCrop
 pub const FORMAT: Format = Format {
     name: "memory",
     about: "decoded pixels, all read when opened: the ceiling without I/O; has no files and no cold state",
+    writer: 0,
     variants: &[
         Variant {
             name: "ram",
             layout: Layout::Object,
             stored: "none",
+            parameters: "",
             mapped: false,
             about: "the crops themselves; a read is one copy",
         },
@@ -23,6 +25,7 @@ pub const FORMAT: Format = Format {
             name: "ram",
             layout: Layout::Site,
             stored: "none",
+            parameters: "",
             mapped: false,
             about: "whole sites; a read copies the rows of a crop",
         },
@@ -30,6 +33,7 @@ pub const FORMAT: Format = Format {
     open,
     files,
     write,
+    resident_bytes,
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
@@ -46,6 +50,14 @@ fn files(_: &Dataset, _: &Variant) -> Result<Vec<PathBuf>, FormatError> {
 
 fn write(_: &Dataset, _: &Variant, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<(), FormatError> {
     Ok(())
+}
+
+fn resident_bytes(spec: &OpenSpec) -> u64 {
+    let dataset = &spec.dataset;
+    match spec.variant.layout {
+        Layout::Object => (spec.crop_bytes() as u64).saturating_mul(dataset.objects.rows.len() as u64),
+        Layout::Site => (0..dataset.info.sites.len()).map(|site| dataset.info.site_bytes(site)).sum(),
+    }
 }
 
 /// All crops, one after the other in table order.

@@ -6,13 +6,14 @@ mod object;
 mod site;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use pcb_protocol::{Dtype, Layout};
+use pcb_protocol::Layout;
 
 use crate::{Dataset, Format, FormatError, OpenSpec, Pixels, Reader, SitePixels, Variant};
+use file::Way;
 use header::Header;
 
 /// The row of [`crate::FORMATS`].
@@ -20,77 +21,68 @@ pub const FORMAT: Format = Format {
     name: "npy",
     about: "numpy arrays: one file of (N, C, Y, X) records, a file for each record, or a (C, Y, X) file for each site",
     variants: VARIANTS,
+    writer: 1,
     open,
     files,
     write,
+    resident_bytes: |_| 0,
 };
 
+const fn variant(name: &'static str, layout: Layout, stored: &'static str, about: &'static str) -> Variant {
+    let mapped = matches!(name.as_bytes(), b"mmap");
+    Variant { name, layout, stored, parameters: "", mapped, about }
+}
+
 const VARIANTS: &[Variant] = &[
-    Variant {
-        name: "mmap",
-        layout: Layout::Object,
-        stored: "object-stack",
-        mapped: true,
-        about: "all records in one file, mapped",
-    },
-    Variant {
-        name: "pread",
-        layout: Layout::Object,
-        stored: "object-stack",
-        mapped: false,
-        about: "all records in one file, read at their offset",
-    },
-    Variant {
-        name: "reopen",
-        layout: Layout::Object,
-        stored: "object-stack",
-        mapped: false,
-        about: "all records in one file, opened and closed for each sample",
-    },
-    Variant {
-        name: "each",
-        layout: Layout::Object,
-        stored: "object-each",
-        mapped: false,
-        about: "a file for each record, opened and closed for each sample",
-    },
-    Variant {
-        name: "mmap",
-        layout: Layout::Site,
-        stored: "site",
-        mapped: true,
-        about: "a file for each site, mapped when first touched",
-    },
-    Variant {
-        name: "pread",
-        layout: Layout::Site,
-        stored: "site",
-        mapped: false,
-        about: "a file for each site, opened when first touched, read at its offsets",
-    },
-    Variant {
-        name: "reopen",
-        layout: Layout::Site,
-        stored: "site",
-        mapped: false,
-        about: "a file for each site, opened and closed for each sample",
-    },
+    variant("mmap", Layout::Object, STACK, "all records in one file, mapped"),
+    variant("pread", Layout::Object, STACK, "all records in one file, read at their offset"),
+    variant("reopen", Layout::Object, STACK, "all records in one file, opened and closed for each sample"),
+    variant(
+        "each",
+        Layout::Object,
+        EACH,
+        "a file for each record, opened and closed for each sample; reads whole files, as numpy.load does",
+    ),
+    variant("mmap", Layout::Site, SITE, "a file for each site, mapped when first touched"),
+    variant("pread", Layout::Site, SITE, "a file for each site, opened when first touched, read at its offsets"),
+    variant("reopen", Layout::Site, SITE, "a file for each site, opened and closed for each sample"),
 ];
 
+/// Names of the stored forms.
+const STACK: &str = "object-stack";
+const EACH: &str = "object-each";
+const SITE: &str = "site";
+
 fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
-    match (spec.variant.layout, spec.variant.stored) {
-        (Layout::Site, _) => Ok(Box::new(site::SiteReader::open(spec)?)),
-        (Layout::Object, "object-each") => Ok(Box::new(object::EachReader::open(spec)?)),
-        (Layout::Object, _) => Ok(Box::new(object::StackReader::open(spec)?)),
+    match spec.variant.stored {
+        SITE => Ok(Box::new(site::SiteReader::open(spec, way(spec.variant)?)?)),
+        STACK => Ok(Box::new(object::StackReader::open(spec, way(spec.variant)?)?)),
+        EACH => Ok(Box::new(object::EachReader::open(spec)?)),
+        _ => Err(unknown(spec.variant)),
     }
+}
+
+/// How the variant reaches the bytes of a file that holds more than one sample.
+fn way(variant: &Variant) -> Result<Way, FormatError> {
+    match variant.name {
+        "mmap" => Ok(Way::Mapped),
+        "pread" => Ok(Way::Kept),
+        "reopen" => Ok(Way::Reopened),
+        _ => Err(unknown(variant)),
+    }
+}
+
+fn unknown(variant: &Variant) -> FormatError {
+    FormatError::Unsupported(format!("npy: no way is known to read or store {}/{}", variant.name, variant.stored))
 }
 
 fn files(dataset: &Dataset, variant: &Variant) -> Result<Vec<PathBuf>, FormatError> {
     let folder = dataset.stored_dir(FORMAT.name, variant);
     let mut files = match variant.stored {
-        "site" => dataset.site_files(&folder, "npy"),
-        "object-each" => (0..dataset.objects.rows.len()).map(|i| folder.join(object::each_name(i))).collect(),
-        _ => vec![folder.join(object::STACK)],
+        SITE => dataset.site_files(&folder, "npy"),
+        EACH => (0..dataset.objects.rows.len()).map(|i| folder.join(object::each_name(i))).collect(),
+        STACK => vec![folder.join(object::STACK_FILE)],
+        _ => return Err(unknown(variant)),
     };
     files.sort();
     Ok(files)
@@ -103,9 +95,10 @@ fn write(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), FormatError> {
     match variant.stored {
-        "site" => site::write(dataset, into, progress),
-        "object-each" => object::write_each(dataset, into, progress),
-        _ => object::write_stack(dataset, into, progress),
+        SITE => site::write(dataset, into, progress),
+        EACH => object::write_each(dataset, into, progress),
+        STACK => object::write_stack(dataset, into, progress),
+        _ => Err(unknown(variant)),
     }
 }
 
@@ -139,26 +132,19 @@ pub fn read_npy(path: &Path) -> Result<Array, FormatError> {
 }
 
 /// Writes `pixels` as a little-endian .npy file in C order with the axes `shape`. Not atomic, not synced: for
-/// files inside a folder that is renamed when complete.
+/// files inside a [`crate::Staging`] folder.
 pub fn write_npy(path: &Path, shape: &[usize], pixels: &Pixels) -> Result<(), FormatError> {
-    write_parts(path, pixels.dtype(), shape, &[pixels.bytes()])
+    let save = || {
+        let mut file = File::create(path)?;
+        file.write_all(&header::encode(pixels.dtype(), shape))?;
+        file.write_all(pixels.bytes())
+    };
+    save().map_err(|e| FormatError::io(path, e))
 }
 
 /// Writes all channels of a site as a (C, Y, X) .npy file; see [`write_npy`].
 pub fn write_site_npy(path: &Path, site: &SitePixels) -> Result<(), FormatError> {
     write_npy(path, &[site.channels, site.height, site.width], &site.data)
-}
-
-fn write_parts(path: &Path, dtype: Dtype, shape: &[usize], parts: &[&[u8]]) -> Result<(), FormatError> {
-    let save = || {
-        let mut file = BufWriter::new(File::create(path)?);
-        file.write_all(&header::encode(dtype, shape))?;
-        for part in parts {
-            file.write_all(part)?;
-        }
-        file.flush()
-    };
-    save().map_err(|e| FormatError::io(path, e))
 }
 
 /// Elements whose first axis runs fastest, brought into C order.
@@ -185,4 +171,22 @@ fn fortran_to_c<T: Copy>(elements: &[T], shape: &[usize]) -> Vec<T> {
         }
     }
     sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_says_how_it_is_read_and_others_are_errors() {
+        for variant in VARIANTS.iter().filter(|variant| variant.stored != EACH) {
+            let way = way(variant).expect("known");
+            assert_eq!(variant.mapped, way == Way::Mapped, "{}", variant.name);
+            let named = [(Way::Mapped, "mmap"), (Way::Kept, "pread"), (Way::Reopened, "reopen")];
+            assert!(named.contains(&(way, variant.name)), "{}", variant.name);
+        }
+        for name in ["each", "read", ""] {
+            assert!(way(&variant(name, Layout::Site, SITE, "")).is_err(), "{name}");
+        }
+    }
 }

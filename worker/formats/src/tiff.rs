@@ -19,16 +19,21 @@ use reader::TiffReader;
 use write::Form;
 
 pub use page::PageInfo;
-pub use whole::{read_plane, tiff_pages};
+pub use whole::{check_plane, read_plane, tiff_pages};
+
+/// Version of the writer of both. 1: first version.
+const WRITER: u32 = 1;
 
 /// The row of [`crate::FORMATS`] for a file per channel.
 pub const TIFF: Format = Format {
     name: "tiff",
     about: "a single-page TIFF for each channel of a site, as most microscopes write; or the files of an import",
     variants: TIFF_VARIANTS,
+    writer: WRITER,
     open: |spec| open(spec, "tiff"),
     files: |dataset, variant| files(dataset, variant, "tiff"),
     write: write_tiff,
+    resident_bytes: |_| 0,
 };
 
 /// The row of [`crate::FORMATS`] for OME-TIFF.
@@ -36,13 +41,15 @@ pub const OME_TIFF: Format = Format {
     name: "ome-tiff",
     about: "an OME-TIFF for each site, a page for each channel",
     variants: OME_VARIANTS,
+    writer: WRITER,
     open: |spec| open(spec, "ome-tiff"),
     files: |dataset, variant| files(dataset, variant, "ome-tiff"),
     write: write_ome,
+    resident_bytes: |_| 0,
 };
 
-const fn site(name: &'static str, about: &'static str) -> Variant {
-    Variant { name, layout: Layout::Site, stored: name, mapped: false, about }
+const fn site(name: &'static str, parameters: &'static str) -> Variant {
+    Variant { name, layout: Layout::Site, stored: name, parameters, mapped: false, about: parameters }
 }
 
 const STRIP_NONE: Variant = site("strip-none", "strips of 64 KiB (at least one row), uncompressed");
@@ -65,13 +72,24 @@ const TIFF_VARIANTS: &[Variant] = &[
     site("source", "the files an imported dataset came from, read in place, however they are stored"),
 ];
 
-fn form(variant: &Variant) -> Form {
-    let compression = match variant.stored.rsplit_once('-') {
-        Some((_, "lzw")) => Compression::Lzw,
-        Some((_, "deflate")) => Compression::Deflate,
-        _ => Compression::None,
+/// How the variant called `stored` is written.
+fn form(stored: &str) -> Result<Form, FormatError> {
+    let form = |chunks: &str, codec: &str| {
+        let tile = match chunks.strip_prefix("tile") {
+            Some(side) => Some(side.parse().ok().filter(|side: &usize| side.is_multiple_of(16) && *side > 0)?),
+            None if chunks == "strip" => None,
+            None => return None,
+        };
+        let compression = match codec {
+            "none" => Compression::None,
+            "lzw" => Compression::Lzw,
+            "deflate" => Compression::Deflate,
+            _ => return None,
+        };
+        Some(Form { tile, compression })
     };
-    Form { tiled: variant.stored.starts_with("tile"), compression }
+    let found = stored.split_once('-').and_then(|(chunks, codec)| form(chunks, codec));
+    found.ok_or_else(|| FormatError::Unsupported(format!("no way is known to store {stored}")))
 }
 
 fn open(spec: &OpenSpec, format: &str) -> Result<Box<dyn Reader>, FormatError> {
@@ -139,12 +157,13 @@ fn write_tiff(
     if variant.stored == "source" {
         return imported(dataset);
     }
+    let form = form(variant.stored)?;
     let total = dataset.info.sites.len();
     for index in 0..total {
         let site = dataset.reference(index)?;
         for channel in 0..site.channels {
             let path = into.join(channel_file(dataset, index, channel));
-            write::write(&path, &site, channel..channel + 1, form(variant), None)?;
+            write::write(&path, &site, channel..channel + 1, form, None)?;
         }
         progress(index as u64 + 1, total as u64);
     }
@@ -157,13 +176,31 @@ fn write_ome(
     into: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), FormatError> {
+    let form = form(variant.stored)?;
     let total = dataset.info.sites.len();
     for (index, named) in dataset.info.sites.iter().enumerate() {
         let site = dataset.reference(index)?;
         let text = ome::describe(&named.name(), &dataset.info.channels, dataset.info.dtype, named.height, named.width);
         let path = into.join(ome_file(dataset, index));
-        write::write(&path, &site, 0..site.channels, form(variant), Some(&text))?;
+        write::write(&path, &site, 0..site.channels, form, Some(&text))?;
         progress(index as u64 + 1, total as u64);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_says_how_it_is_stored_and_others_are_errors() {
+        for variant in OME_VARIANTS {
+            form(variant.stored).expect("known");
+        }
+        let tile = form("tile128-lzw").expect("known");
+        assert_eq!((tile.tile, tile.compression), (Some(128), Compression::Lzw));
+        for name in ["source", "strip-zstd", "tile100-none", "tile-none", "tiles128-none", "strip64-none", "strip"] {
+            assert!(form(name).is_err(), "{name}");
+        }
+    }
 }

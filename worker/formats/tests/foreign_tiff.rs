@@ -11,6 +11,7 @@ use pcb_protocol::{Dtype, Layout, Pad};
 use support::{objects, pixels, refused, tiny, write};
 use tiff::encoder::colortype::{Gray8, Gray16, Gray32Float};
 use tiff::encoder::{Compression, DeflateLevel, Predictor, TiffEncoder, TiffKind};
+use tiff::tags::Tag;
 
 /// Writes two pages of `height` x `width`, one strip of `rows` rows after the other.
 fn write_pages<K: TiffKind>(
@@ -108,6 +109,39 @@ fn colour_is_refused_by_name() {
     encoder.write_image::<tiff::encoder::colortype::RGB8>(2, 2, &[0; 12]).expect("written");
     let error = refused(pcb_formats::tiff_pages(&path)).to_string();
     assert!(error.contains("colour.tif") && error.contains("3 samples per pixel"), "{error}");
+}
+
+#[test]
+fn every_variant_is_stored_as_its_name_says() {
+    // Width of a tile, tag 259 (compression). Strips of 64 KiB: 127 rows of 257 pixels of 2 bytes.
+    let expected = [
+        ("strip-none", None, 1),
+        ("strip-lzw", None, 5),
+        ("strip-deflate", None, 8),
+        ("tile128-none", Some(128), 1),
+        ("tile128-lzw", Some(128), 5),
+        ("tile128-deflate", Some(128), 8),
+    ];
+    let folder = support::folder();
+    let dataset = tiny(folder.path(), Dtype::U16);
+    for name in ["tiff", "ome-tiff"] {
+        let written = support::filed_variants().filter(|(format, _)| format.name == name);
+        let names: Vec<&str> = written.map(|(_, variant)| variant.name).collect();
+        assert_eq!(names, expected.map(|(variant, ..)| variant));
+        for (variant, tile, compression) in expected {
+            let (format, variant) = find(name, variant, Layout::Site).expect("known");
+            write(&dataset, format, variant);
+            let files = (format.files)(&dataset, variant).expect("listed");
+            let path = files.iter().find(|path| path.to_string_lossy().contains("-s4")).expect("the largest site");
+            let mut decoder = tiff::decoder::Decoder::new(File::open(path).expect("opened")).expect("a TIFF");
+            let mut tag = |tag| decoder.find_tag_unsigned::<u32>(tag).expect("a tag");
+            let what = format!("{name}:{}", variant.name);
+            assert_eq!(tag(Tag::Compression), Some(compression), "{what}");
+            assert_eq!((tag(Tag::TileWidth), tag(Tag::TileLength)), (tile, tile), "{what}");
+            let rows = if tile.is_none() { Some(127) } else { None };
+            assert_eq!(tag(Tag::RowsPerStrip), rows, "{what}");
+        }
+    }
 }
 
 /// Prints, for each file named, its number of pages, whether it is tiled, the OME axes and channel names, and the

@@ -2,11 +2,13 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use pcb_formats::{Dataset, FormatError, Pixels, Probe, Stage, find, store};
 use pcb_protocol::{Dtype, Layout, Pad};
-use support::{refused, spec, stored_variants, tiny, write};
+use support::{filed_variants, make, refused, spec, stored_variants, tiny, variants, write};
 
 #[test]
 fn every_variant_hands_out_the_reference_pixels() {
@@ -49,7 +51,7 @@ fn site_variants_cut_crops_larger_than_the_site() {
 fn every_variant_verifies() {
     let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
-    for (format, variant) in stored_variants() {
+    for (format, variant) in filed_variants() {
         write(&dataset, format, variant);
         let mut last = (0, 0);
         let count = store::verify(&dataset, format, variant, &mut |done, total| last = (done, total));
@@ -59,6 +61,60 @@ fn every_variant_verifies() {
         };
         assert_eq!(count.expect("verifies"), expected as u64);
         assert_eq!(last, (expected as u64, expected as u64));
+    }
+    // Comparing the reference with itself proves nothing.
+    for layout in [Layout::Site, Layout::Object] {
+        let (format, variant) = find("memory", "ram", layout).expect("known");
+        let error = refused(store::verify(&dataset, format, variant, &mut |_, _| {}));
+        assert!(matches!(error, FormatError::Unsupported(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_centre_within_half_a_pixel_of_the_far_edge_is_the_last_pixel() {
+    let folder = support::folder();
+    let dataset = make(folder.path(), Dtype::U16, 1, &[(64, 64)], (8, 8));
+    let (expected, last) = (dataset.reference(0).expect("reference"), 64 * 64 - 1);
+    let bottom_right = dataset.objects.rows.len() - 1;
+    assert_eq!((dataset.objects.rows[bottom_right].y, dataset.objects.rows[bottom_right].x), (63.5, 63.5));
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        let mut reader = (format.open)(&spec(&dataset, variant, &[0], (1, 1), Pad::Zero)).expect("opens");
+        let mut out = Pixels::zeros(Dtype::U16, 1);
+        reader.read(bottom_right, out.bytes_mut(), &mut Probe::none()).expect("on the site");
+        assert_eq!(out.bytes(), &expected.data.bytes()[2 * last..], "{}:{}", format.name, variant.name);
+    }
+}
+
+#[test]
+fn a_folder_whose_path_is_not_text_is_as_good_as_another() {
+    let folder = support::folder();
+    let dataset = tiny(&folder.path().join(OsStr::from_bytes(b"d\xffta")), Dtype::U16);
+    let all: Vec<usize> = (0..dataset.objects.rows.len()).collect();
+    for (format, variant) in stored_variants() {
+        write(&dataset, format, variant);
+        assert!(store::exists(&dataset, format, variant));
+        for size in [(21, 24), (7, 10)] {
+            let spec = spec(&dataset, variant, &[0, 1, 2], size, Pad::Reflect);
+            let mismatch = store::check_objects(format, &spec, &all).expect("reads");
+            assert_eq!(mismatch, None, "{}:{}/{}", format.name, variant.name, variant.layout);
+        }
+    }
+    assert_eq!(store::list(&dataset).expect("listed").len(), 3 + 6 + 6);
+}
+
+#[test]
+fn only_memory_keeps_decoded_pixels() {
+    let folder = support::folder();
+    let dataset = tiny(folder.path(), Dtype::U16);
+    for (format, variant) in variants() {
+        let bytes = (format.resident_bytes)(&spec(&dataset, variant, &[0, 2], (7, 10), Pad::Reflect));
+        let expected = match (variant.stored, variant.layout) {
+            ("none", Layout::Site) => 2 * 3 * (45 * 61 + 45 * 61 + 1 + 130 * 257),
+            ("none", Layout::Object) => 36 * 2 * 2 * 7 * 10,
+            _ => 0,
+        };
+        assert_eq!(bytes, expected, "{}:{}", format.name, variant.name);
     }
 }
 
@@ -93,12 +149,13 @@ fn a_generated_dataset_has_no_source() {
 fn files_lists_exactly_what_was_written() {
     let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U8);
-    for (format, variant) in stored_variants().filter(|(_, variant)| variant.stored != "none") {
+    for (format, variant) in filed_variants() {
         assert!(!store::exists(&dataset, format, variant) || store::list(&dataset).is_ok());
         write(&dataset, format, variant);
         assert!(store::exists(&dataset, format, variant));
         let entries = fs::read_dir(dataset.stored_dir(format.name, variant)).expect("a folder");
         let mut found: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        found.retain(|path| !path.ends_with("form.json"));
         found.sort();
         assert_eq!((format.files)(&dataset, variant).expect("listed"), found);
     }
@@ -106,7 +163,7 @@ fn files_lists_exactly_what_was_written() {
     let names: Vec<String> = listed.iter().map(|form| format!("{}:{}", form.format, form.stored)).collect();
     assert_eq!(names[..3], ["npy:object-stack", "npy:object-each", "npy:site"]);
     assert_eq!(names.len(), 3 + 6 + 6);
-    assert!(listed.iter().all(|form| form.bytes > 0));
+    assert!(listed.iter().all(|form| form.bytes > 0 && form.current));
 }
 
 #[test]

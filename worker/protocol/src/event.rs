@@ -15,6 +15,9 @@ pub enum Event {
     Opened(Opened),
     /// A chunk of samples, at most [`crate::SAMPLES_PER_MESSAGE`].
     Samples(Samples),
+    /// Every clock has stopped; the worker waits for [`crate::Command::Compare`] before it touches reference pixels,
+    /// which may lie in the measured files.
+    Measured,
     /// The reference check is done (`Job::Check` only); `Finished` follows.
     Checked(Checked),
     /// The run is complete.
@@ -96,6 +99,10 @@ pub struct Finished {
     pub items_per_sample: u32,
     /// Bytes handed out by one sample.
     pub bytes_per_sample: u64,
+    /// Bytes read from the device between `Go` and the end of the last window, rate and stages included.
+    pub device_bytes_to_end: u64,
+    /// Page faults served by the device in the same time.
+    pub major_faults_to_end: u64,
     /// Length of the index list in samples.
     pub index_len: u64,
     /// SHA-256 over the object ids in the order read, hex.

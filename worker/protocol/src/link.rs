@@ -5,9 +5,6 @@
 //! worker dies before it connects, so a controller that sees the worker's death calls [`LinkServer::unblock`]
 //! from another thread.
 
-use std::time::Duration;
-
-use ipc_channel::TryRecvError;
 use ipc_channel::ipc::{self, IpcOneShotServer, IpcReceiver, IpcSender};
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +20,6 @@ struct Bootstrap {
 /// The other side is gone or sent something unreadable.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// Nothing came in time.
-    #[error("no message in time")]
-    Timeout,
     /// The other side has closed its end.
     #[error("the other side is gone")]
     Closed,
@@ -126,14 +120,6 @@ impl Worker {
     /// The next command; blocks until it comes or the controller is gone.
     pub fn recv(&self) -> Result<Command, LinkError> {
         self.commands.recv().map_err(from_ipc)
-    }
-
-    /// The next command, or [`LinkError::Timeout`].
-    pub fn recv_timeout(&self, timeout: Duration) -> Result<Command, LinkError> {
-        self.commands.try_recv_timeout(timeout).map_err(|error| match error {
-            TryRecvError::Empty => LinkError::Timeout,
-            TryRecvError::IpcError(error) => from_ipc(error),
-        })
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Command {
     Request(Request),
     /// The cache state is set and proven: open the dataset and measure.
     Go,
+    /// The cache state was looked at: compare the kept samples with the reference. Answers `Measured`.
+    Compare,
 }
 
 /// One case to run once.
@@ -23,6 +25,8 @@ pub struct Request {
     pub protocol: u32,
     /// Seed of the index list, the transforms and the kept samples.
     pub seed: u64,
+    /// Threads that libraries may use.
+    pub threads: u32,
     /// What to do.
     pub job: Job,
 }

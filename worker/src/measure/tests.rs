@@ -90,10 +90,14 @@ fn phases_come_in_order_and_wrap_around_the_list() {
     assert!(phases.is_sorted(), "{phases:?}");
     assert_eq!(count(&chunks, Phase::First), 7);
     assert!(count(&chunks, Phase::Warmup) > 0);
-    assert_eq!(count(&chunks, Phase::Steady), 50);
-    for (number, place) in measured.step.asked.iter().enumerate() {
-        assert_eq!(*place, Place { epoch: number as u64 / 7, position: number % 7 });
-    }
+    assert_eq!(count(&chunks, Phase::Steady), 56, "50 samples, to the end of their pass");
+    let asked = &measured.step.asked;
+    assert!(asked.windows(2).all(|pair| {
+        let next = Place { position: pair[0].position + 1, ..pair[0] };
+        pair[1] == next || pair[1] == Place { epoch: pair[0].epoch + 1, position: 0 }
+    }));
+    let warmed = 7 + count(&chunks, Phase::Warmup);
+    assert_eq!((asked[0].position, asked[7].position, asked[warmed].position), (0, 0, 0), "phases begin with the list");
     assert!(measured.finished.rate.is_some_and(|rate| rate > 0.0));
     let stages: Vec<&str> = measured.finished.stages.iter().map(|stage| stage.stage.as_str()).collect();
     assert_eq!(stages, ["read+decode", "transform"]);
@@ -115,16 +119,17 @@ fn a_run_that_never_settles_is_flagged() {
     let (result, chunks) = measure(&Plan { settle: Some(never), ..plan(7) }, Script::default());
     assert_eq!(result.expect("nothing fails").finished.steady_found, Some(false));
     assert_eq!(count(&chunks, Phase::Warmup), 20);
-    assert_eq!(count(&chunks, Phase::Steady), 50);
+    assert_eq!(count(&chunks, Phase::Steady), 56);
 }
 
 #[test]
-fn kept_outputs_are_those_of_the_first_pass() {
+fn kept_outputs_are_those_of_the_first_pass_and_the_last_of_the_steady_state() {
     let keep = Plan { keep: vec![0, 3, 4], settle: Some(settle()), ..plan(7) };
     let measured = measure(&keep, Script::default()).0.expect("nothing fails");
     let kept: Vec<(u64, usize, usize)> =
         measured.kept.iter().map(|(place, output)| (place.epoch, place.position, *output)).collect();
-    assert_eq!(kept, [(0, 0, 0), (0, 3, 3), (0, 4, 4)]);
+    assert_eq!(kept[..3], [(0, 0, 0), (0, 3, 3), (0, 4, 4)]);
+    assert_eq!((kept.len(), kept[3].1, kept[3].2), (4, 6, 6), "a steady state ends with a whole pass");
 }
 
 #[test]

@@ -54,9 +54,6 @@ fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
         let problem = format!("{} pages; expected a page {}", pages.len(), source.page);
         return Err(DataError::content(&source.path, problem));
     };
-    if page.dtype == Dtype::F32 {
-        return Err(DataError::content(&source.path, "f32 pixels; expected u8 or u16"));
-    }
     Ok(page)
 }
 
@@ -65,13 +62,15 @@ fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
 pub fn make_relative(sites: &mut [Site], root: &Path) -> Result<(), DataError> {
     let root = std::path::absolute(root).map_err(|e| DataError::io(root, e))?;
     for source in sites.iter_mut().flat_map(|site| &mut site.source) {
-        if source.path.to_str().is_none() {
+        let held = match source.path.strip_prefix(&root) {
+            Ok(below) => Path::new("..").join(below),
+            Err(_) => source.path.clone(),
+        };
+        if held.to_str().is_none() {
             let problem = "the path is not UTF-8, so dataset.json cannot hold it; rename it";
             return Err(DataError::content(&source.path, problem));
         }
-        if let Ok(below) = source.path.strip_prefix(&root) {
-            source.path = Path::new("..").join(below);
-        }
+        source.path = held;
     }
     Ok(())
 }

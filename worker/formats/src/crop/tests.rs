@@ -37,9 +37,15 @@ fn cut(plane: &[u16], height: usize, width: usize, window: Window, pad: Pad) -> 
 
 #[test]
 fn a_window_begins_at_the_rounded_centre_less_half_its_size() {
-    assert_eq!(Window::around(10.0, 20.0, 4, 5), Window { y: 8, x: 18, height: 4, width: 5 });
-    assert_eq!(Window::around(10.5, 20.49, 4, 5), Window { y: 9, x: 18, height: 4, width: 5 });
-    assert_eq!(Window::around(0.2, -0.4, 1, 1), Window { y: 0, x: 0, height: 1, width: 1 });
+    let around = |y, x, height, width| Window::around(nearest(y, 64), nearest(x, 64), height, width);
+    assert_eq!(around(10.0, 20.0, 4, 5), Window { y: 8, x: 18, height: 4, width: 5 });
+    assert_eq!(around(10.5, 20.49, 4, 5), Window { y: 9, x: 18, height: 4, width: 5 });
+    assert_eq!(around(0.2, -0.4, 1, 1), Window { y: 0, x: 0, height: 1, width: 1 });
+    // Within half a pixel of an edge: the pixel at the edge, not the one past it.
+    assert_eq!(around(63.5, 63.999, 1, 1), Window { y: 63, x: 63, height: 1, width: 1 });
+    assert_eq!(around(64.0, -0.5, 1, 1), Window { y: 63, x: 0, height: 1, width: 1 });
+    // Further out is further out, and an error where the crop misses its site.
+    assert_eq!(around(65.0, -2.0, 1, 1), Window { y: 65, x: -2, height: 1, width: 1 });
 }
 
 #[test]

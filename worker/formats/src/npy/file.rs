@@ -22,17 +22,6 @@ pub enum Way {
     Reopened,
 }
 
-impl Way {
-    /// The way that the variant called `name` reads.
-    pub fn of(name: &str) -> Self {
-        match name {
-            "mmap" => Self::Mapped,
-            "pread" => Self::Kept,
-            _ => Self::Reopened,
-        }
-    }
-}
-
 /// A .npy file whose last two axes are planes (Y, X).
 pub struct PlaneFile {
     path: PathBuf,

@@ -1,6 +1,6 @@
 //! Records of objects, (C, Y, X) each: all in one file, or a file for each.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{BufWriter, IoSliceMut, Read, Write};
 use std::os::unix::fs::FileExt;
@@ -16,11 +16,19 @@ use super::file::{self, PlaneFile, Source, Way};
 use super::header::{self, Header};
 
 /// File of all records: (N, C, Y, X).
-pub const STACK: &str = "crops.npy";
+pub const STACK_FILE: &str = "crops.npy";
 
 /// File of one record of the one-file-each form.
 pub fn each_name(object: usize) -> String {
-    format!("{object:06}.npy")
+    EachName(object).to_string()
+}
+
+struct EachName(usize);
+
+impl fmt::Display for EachName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:06}.npy", self.0)
+    }
 }
 
 /// The part of every record that a spec asks for.
@@ -100,13 +108,13 @@ pub struct StackReader {
 }
 
 impl StackReader {
-    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
+    pub fn open(spec: &OpenSpec, way: Way) -> Result<Self, FormatError> {
         let part = Part::of(spec)?;
         let dataset = &spec.dataset;
-        let path = spec.stored_folder("npy")?.join(STACK);
+        let path = spec.stored_folder("npy")?.join(STACK_FILE);
         let [channels, height, width] = dataset.record_shape();
         let shape = [dataset.objects.rows.len(), channels, height, width];
-        let file = PlaneFile::open(&path, Way::of(spec.variant.name), dataset.info.dtype, &shape)?;
+        let file = PlaneFile::open(&path, way, dataset.info.dtype, &shape)?;
         Ok(Self { part, file, scratch: Vec::new() })
     }
 }
@@ -126,9 +134,10 @@ impl Reader for StackReader {
 /// Reads records from a file each.
 pub struct EachReader {
     part: Part,
-    folder: PathBuf,
-    /// Path of the file last opened.
-    path: String,
+    /// Path of the file last opened; its folder stays.
+    path: PathBuf,
+    /// Name of that file.
+    name: String,
     /// The header that every file has when we wrote it.
     header: Vec<u8>,
     /// The header as found.
@@ -139,13 +148,13 @@ pub struct EachReader {
 impl EachReader {
     pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
         let part = Part::of(spec)?;
-        let folder = spec.stored_folder("npy")?;
+        let path = spec.stored_folder("npy")?.join(each_name(0));
         let shape = spec.dataset.record_shape();
         let dtype = spec.dataset.info.dtype;
         let header = header::encode(dtype, &shape);
         let record = if part.whole { 0 } else { shape.iter().product::<usize>() * dtype.size() };
         let start = vec![0; header.len()];
-        Ok(Self { part, folder, path: String::new(), header, start, record: vec![0; record] })
+        Ok(Self { part, path, name: String::new(), header, start, record: vec![0; record] })
     }
 
     /// Reads the whole record of `object` into `record`. Returns the bytes read.
@@ -158,9 +167,11 @@ impl EachReader {
     ) -> Result<u64, FormatError> {
         let mut file = File::open(path).map_err(|e| FormatError::io(path, e))?;
         let len = start.len() + record.len();
-        // Header and record in one call: the header of a file that we wrote is known to the byte.
+        // Header and record in one call: the header of a file that we wrote is known to the byte. One byte more is
+        // asked for, so that a file that is too long shows.
+        let mut beyond = [0];
         let read = file
-            .read_vectored(&mut [IoSliceMut::new(start), IoSliceMut::new(record)])
+            .read_vectored(&mut [IoSliceMut::new(start), IoSliceMut::new(record), IoSliceMut::new(&mut beyond)])
             .map_err(|e| FormatError::io(path, e))?;
         if read == len && start == expected {
             return Ok(len as u64);
@@ -174,13 +185,13 @@ impl EachReader {
 
 impl Reader for EachReader {
     fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
-        let Self { part, folder, path, header, start, record } = self;
+        let Self { part, path, name, header, start, record } = self;
         let (site, window) = part.spec.window(object)?;
         let dataset = &part.spec.dataset;
-        path.clear();
+        name.clear();
         // Writing to a String cannot fail.
-        let _ = write!(path, "{}/{object:06}.npy", folder.display());
-        let path = Path::new(path.as_str());
+        let _ = write!(name, "{}", EachName(object));
+        path.set_file_name(&name);
         if part.whole {
             let touched = Self::read_record(path, header, start, out, dataset)?;
             part.pad(site, window, out);
@@ -198,7 +209,7 @@ impl Reader for EachReader {
 
 /// Writes all records into one file.
 pub fn write_stack(dataset: &Dataset, into: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<(), FormatError> {
-    let path = into.join(STACK);
+    let path = into.join(STACK_FILE);
     let failed = |e| FormatError::io(&path, e);
     let mut file = BufWriter::new(File::create(&path).map_err(failed)?);
     let [channels, height, width] = dataset.record_shape();

@@ -21,12 +21,10 @@ pub struct SiteReader {
 }
 
 impl SiteReader {
-    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
+    pub fn open(spec: &OpenSpec, way: Way) -> Result<Self, FormatError> {
         spec.check()?;
-        let folder = spec.stored_folder("npy")?;
-        debug_assert!(folder.is_dir());
+        spec.stored_folder("npy")?;
         let files = spec.dataset.info.sites.iter().map(|_| None).collect();
-        let way = Way::of(spec.variant.name);
         Ok(Self { spec: spec.clone(), way, files, cutter: Cutter::default(), edge: Vec::new(), scratch: Vec::new() })
     }
 }

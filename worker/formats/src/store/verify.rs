@@ -12,31 +12,47 @@ use crate::{
 };
 
 /// Proves that the stored form holds the dataset's pixels: whole sites against their digests, or every object record
-/// against the reference. Returns the number of sites or records compared.
+/// against the reference. Returns the number of sites or records compared. `memory` is refused: it holds the reference
+/// itself, so comparing proves nothing.
 pub fn verify(
     dataset: &Arc<Dataset>,
     format: &Format,
     variant: &'static Variant,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<u64, FormatError> {
-    match variant.layout {
-        Layout::Site => verify_sites(dataset, format, variant, progress),
-        Layout::Object => verify_records(dataset, format, variant, progress),
+    match (variant.stored, variant.layout) {
+        ("none", _) => Err(FormatError::Unsupported(format!(
+            "{} stores nothing: it holds the reference itself, and there is nothing to compare",
+            format.name
+        ))),
+        (_, Layout::Site) => verify_sites(dataset, format, variant, progress),
+        (_, Layout::Object) => verify_records(dataset, format, variant, progress),
     }
 }
 
 /// Compares the crops of the objects `indices`, read as `spec` says, with crops cut from the reference. Returns where
 /// the first mismatch is and what was found there, or `None` when all are equal bit by bit.
 pub fn check_objects(format: &Format, spec: &OpenSpec, indices: &[usize]) -> Result<Option<String>, FormatError> {
+    // By table order, hence by site: each site of the reference is decoded once.
+    let mut sorted = indices.to_vec();
+    sorted.sort_unstable();
+    compare(format, spec, sorted, &mut |_| {})
+}
+
+/// Does what [`check_objects`] does for `objects` in their order, through one reader. Tells `progress` how many are
+/// done.
+fn compare(
+    format: &Format,
+    spec: &OpenSpec,
+    objects: impl IntoIterator<Item = usize>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<String>, FormatError> {
     let mut reader = (format.open)(spec)?;
     let mut reference = ReferenceCrops::new(&spec.dataset);
     let dtype = spec.dataset.info.dtype;
     let mut got = Pixels::zeros(dtype, spec.crop_bytes() / dtype.size());
     let mut expected = got.clone();
-    // By table order, hence by site: each site of the reference is decoded once.
-    let mut sorted = indices.to_vec();
-    sorted.sort_unstable();
-    for object in sorted {
+    for (done, object) in objects.into_iter().enumerate() {
         // A pixel that the reader leaves out must not pass for the last object's.
         got.bytes_mut().fill(0xA5);
         reader.read(object, got.bytes_mut(), &mut Probe::none())?;
@@ -46,6 +62,7 @@ pub fn check_objects(format: &Format, spec: &OpenSpec, indices: &[usize]) -> Res
             let id = &spec.dataset.objects.rows[object].id;
             return Ok(Some(format!("object {id:?}, {place}: {}", values(&got, &expected, at))));
         }
+        progress(done as u64 + 1);
     }
     Ok(None)
 }
@@ -66,17 +83,10 @@ fn verify_records(
         pad: Pad::Reflect,
     };
     let total = dataset.objects.rows.len();
-    // A site's objects at a time, so that progress is seen and the reference of a site is decoded once.
-    let mut done = 0;
-    for objects in dataset.objects.rows.chunk_by(|a, b| a.site == b.site) {
-        let indices: Vec<usize> = (done..done + objects.len()).collect();
-        if let Some(mismatch) = check_objects(format, &spec, &indices)? {
-            return Err(FormatError::corrupt(place_of(dataset, format, variant), mismatch));
-        }
-        done += objects.len();
-        progress(done as u64, total as u64);
+    match compare(format, &spec, 0..total, &mut |done| progress(done, total as u64))? {
+        Some(mismatch) => Err(FormatError::corrupt(place_of(dataset, format, variant), mismatch)),
+        None => Ok(total as u64),
     }
-    Ok(total as u64)
 }
 
 fn verify_sites(
@@ -93,15 +103,19 @@ fn verify_sites(
     let total = dataset.info.sites.len() as u64;
     let mut done = 0;
     for ((height, width), sites) in shapes {
-        let whole = Arc::new(Dataset { objects: whole_sites(&sites, height, width), ..Dataset::clone(dataset) });
+        let whole = Arc::new(Dataset {
+            root: dataset.root.clone(),
+            info: dataset.info.clone(),
+            objects: whole_sites(&sites, height, width),
+        });
         let (height, width) = (height as usize, width as usize);
         let spec =
             OpenSpec { dataset: whole, variant, channels: (0..channels).collect(), height, width, pad: Pad::Zero };
-        let mut reader = (format.open)(&spec)?;
         let data = Pixels::zeros(dataset.info.dtype, channels * height * width);
         let mut pixels = SitePixels { channels, height, width, data };
         for (row, &index) in sites.iter().enumerate() {
-            reader.read(row, pixels.data.bytes_mut(), &mut Probe::none())?;
+            // A reader keeps the files that it touched, and a plate has more than a process may open. Opening is lazy.
+            (format.open)(&spec)?.read(row, pixels.data.bytes_mut(), &mut Probe::none())?;
             if site_digest(&pixels) != dataset.info.sites[index].digest {
                 return Err(site_mismatch(dataset, format, variant, index, &pixels));
             }

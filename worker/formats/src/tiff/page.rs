@@ -194,7 +194,7 @@ fn chunk_size(tiff: &TiffFile<'_>, height: u64, width: u64, dtype: Dtype) -> Res
 }
 
 /// Shape and dtype of a page; an error that names what pcb does not read.
-pub fn info(tiff: &TiffFile<'_>, directory: &Directory) -> Result<PageInfo, FormatError> {
+fn info(tiff: &TiffFile<'_>, directory: &Directory) -> Result<PageInfo, FormatError> {
     let number = |tag, default| tiff.number_or(directory, tag, default);
     let (height, width) = (number(tag::HEIGHT, 0)?, number(tag::WIDTH, 0)?);
     let (Ok(height), Ok(width)) = (u32::try_from(height), u32::try_from(width)) else {

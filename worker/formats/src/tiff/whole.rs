@@ -12,14 +12,23 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 use crate::FormatError;
 
 use super::directory::TiffFile;
-use super::page::{self, Page, PageInfo};
+use super::page::{Page, PageInfo};
 use super::reader;
 
-/// Shape and dtype of every page of the TIFF file at `path`, in their order.
+/// Shape and dtype of every page of the TIFF file at `path`, in their order. Each was compared with the chunks that hold
+/// its pixels and with the length of the file.
 pub fn tiff_pages(path: &Path) -> Result<Vec<PageInfo>, FormatError> {
     let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
     let tiff = TiffFile::open(path, &file)?;
-    tiff.directories().map(|directory| page::info(&tiff, &directory?)).collect()
+    tiff.directories().map(|directory| Ok(Page::parse(&tiff, &directory?)?.info)).collect()
+}
+
+/// An error unless page number `page` of the TIFF file at `path` has this dtype and shape. Returns the open file.
+pub fn check_plane(path: &Path, page: u32, dtype: Dtype, height: usize, width: usize) -> Result<File, FormatError> {
+    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
+    let expected = PageInfo { height: height as u32, width: width as u32, dtype };
+    reader::check(path, page, Page::read(path, &file, page)?.info, expected)?;
+    Ok(file)
 }
 
 /// Decodes page number `page` of the TIFF file at `path` into `out`: (Y, X), native byte order.
@@ -31,9 +40,7 @@ pub fn read_plane(
     width: usize,
     out: &mut [u8],
 ) -> Result<(), FormatError> {
-    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
-    let expected = PageInfo { height: height as u32, width: width as u32, dtype };
-    reader::check(path, page, Page::read(path, &file, page)?.info, expected)?;
+    let file = check_plane(path, page, dtype, height, width)?;
     let pixels = decode(&file, page, out.len()).map_err(|e| tiff_error(path, page, e))?;
     let got = match &pixels {
         DecodingResult::U8(v) => Some(v.as_slice()),

@@ -18,16 +18,13 @@ use crate::{FormatError, SitePixels};
 use super::page::Compression;
 
 /// Bytes of pixels in a strip, about.
-pub const STRIP_BYTES: usize = 64 * 1024;
-
-/// Rows and columns of a tile.
-pub const TILE: usize = 128;
+const STRIP_BYTES: usize = 64 * 1024;
 
 /// How pages are stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// Tiles, or else strips.
-    pub tiled: bool,
+    /// Rows and columns of a tile; `None` for strips.
+    pub tile: Option<usize>,
     /// How chunks are compressed.
     pub compression: Compression,
 }
@@ -80,7 +77,7 @@ fn write_page<W: Write + std::io::Seek>(
     for top in (0..site.height).step_by(high) {
         for left in (0..site.width).step_by(wide) {
             // Strips end with the image; tiles are stored whole, zeros past its edges.
-            let rows = if form.tiled { high } else { high.min(site.height - top) };
+            let rows = if form.tile.is_some() { high } else { high.min(site.height - top) };
             let (line, from) = (wide * dtype.size(), left * dtype.size());
             chunk.clear();
             chunk.resize(rows * line, 0);
@@ -100,7 +97,7 @@ fn write_page<W: Write + std::io::Seek>(
     directory.write_tag(Tag::PhotometricInterpretation, 1_u16)?;
     directory.write_tag(Tag::SamplesPerPixel, 1_u16)?;
     directory.write_tag(Tag::SampleFormat, if dtype == Dtype::F32 { 3_u16 } else { 1 })?;
-    if form.tiled {
+    if form.tile.is_some() {
         directory.write_tag(Tag::TileWidth, wide as u32)?;
         directory.write_tag(Tag::TileLength, high as u32)?;
         directory.write_tag(Tag::TileOffsets, &offsets[..])?;
@@ -115,11 +112,11 @@ fn write_page<W: Write + std::io::Seek>(
 
 fn chunk_rows(site: &SitePixels, form: Form) -> usize {
     let row = site.width * site.data.dtype().size();
-    if form.tiled { TILE } else { (STRIP_BYTES / row).clamp(1, site.height) }
+    form.tile.unwrap_or((STRIP_BYTES / row).clamp(1, site.height))
 }
 
 fn chunk_columns(site: &SitePixels, form: Form) -> usize {
-    if form.tiled { TILE } else { site.width }
+    form.tile.unwrap_or(site.width)
 }
 
 fn code(compression: Compression) -> u16 {

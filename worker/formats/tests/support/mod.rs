@@ -27,6 +27,11 @@ pub fn stored_variants() -> impl Iterator<Item = (&'static Format, &'static Vari
     variants().filter(|(_, variant)| variant.stored != "source")
 }
 
+/// Those that have files of their own.
+pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {
+    stored_variants().filter(|(_, variant)| variant.stored != "none")
+}
+
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
 pub fn pixels(dtype: Dtype, seed: u32, len: usize) -> Pixels {
     let noise = |i: usize| (i as u32 ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b) >> 7;
@@ -45,9 +50,9 @@ pub fn pixels(dtype: Dtype, seed: u32, len: usize) -> Pixels {
     made
 }
 
-/// Objects in the middle, at every edge and every corner of a site, and at halves.
+/// Objects in the middle, at every edge and every corner of a site, and at halves: the far edge's round off the site.
 pub fn objects(site: usize, height: u32, width: u32) -> Vec<Object> {
-    let (bottom, right) = ((height - 1) as f32, (width - 1) as f32);
+    let (bottom, right) = (height as f32 - 0.5, width as f32 - 0.5);
     let mut rows = Vec::new();
     for y in [0.0, bottom / 2.0, bottom] {
         for x in [0.0, right / 2.0, right] {
@@ -92,6 +97,23 @@ pub fn finish(
     rows: Vec<Object>,
     record: (u32, u32),
 ) -> Arc<Dataset> {
+    describe(root, dtype, channels, sites, rows, record);
+    Arc::new(Dataset::open(root).expect("opens"))
+}
+
+/// Like [`finish`], with records of one pixel, for descriptions that may be refused.
+pub fn finish_unopened(
+    root: &Path,
+    dtype: Dtype,
+    channels: Vec<String>,
+    sites: Vec<Site>,
+    rows: Vec<Object>,
+) -> Result<Arc<Dataset>, FormatError> {
+    describe(root, dtype, channels, sites, rows, (1, 1));
+    Dataset::open(root).map(Arc::new)
+}
+
+fn describe(root: &Path, dtype: Dtype, channels: Vec<String>, sites: Vec<Site>, rows: Vec<Object>, record: (u32, u32)) {
     let objects = ObjectTable { rows };
     let mut info = DatasetInfo {
         version: VERSION,
@@ -107,7 +129,6 @@ pub fn finish(
     info.digest = Dataset::digest_of(&info, &objects);
     info.write(&root.join("dataset.json")).expect("dataset.json");
     objects.write(&root.join("objects.parquet"), &info.sites).expect("objects.parquet");
-    Arc::new(Dataset::open(root).expect("opens"))
 }
 
 /// The usual tiny dataset: odd sizes, sites of several shapes, one of a single pixel.

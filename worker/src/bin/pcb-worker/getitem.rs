@@ -5,8 +5,8 @@ mod verify;
 
 use std::mem::size_of_val;
 
-use pcb_formats::{Pixels, Probe, Reader, Stage};
-use pcb_protocol::{Dtype, ReadJob, State, Tier};
+use pcb_formats::{ObjectTable, Pixels, Probe, Reader, Stage};
+use pcb_protocol::{Dtype, Event, ReadJob, State, Tier};
 
 use crate::tensor::{self, Tensor};
 use crate::transforms::{self, Chance};
@@ -27,12 +27,13 @@ const WARM_NS: u64 = 50_000_000;
 const KEPT_BYTES: usize = 64 << 20;
 
 /// Gets ready to time `read`: looks up what it names, builds the index list, warms the code on the decoy.
-pub fn prepare(seed: u64, read: ReadJob) -> Result<Measure, RunError> {
-    let no_gradients = tensor::set_up();
+pub fn prepare(seed: u64, threads: u32, read: ReadJob) -> Result<Measure, RunError> {
+    let no_gradients = tensor::set_up(threads);
     let source = Source::find(&read)?;
     let handing = Handing::new(&source, &read, seed)?;
     let dataset = source.dataset();
-    let index = Index::build(&dataset.objects, &dataset.info.sites, read.pattern, seed, read.samples);
+    let index =
+        Index::build(&dataset.objects, &dataset.info.sites, read.pattern, seed, samples(&read, &dataset.objects));
     if read.warm_code {
         warm_code(&source.decoy()?, &read, &handing, seed)?;
     }
@@ -52,10 +53,17 @@ pub fn prepare(seed: u64, read: ReadJob) -> Result<Measure, RunError> {
         if source.variant().mapped {
             finished.counters.read_bytes = None;
         }
+        send(Event::Measured)?;
         let verified = verify::compare(&source, &measured.step, &measured.kept)?;
         (finished.kept_checked, finished.kept_mismatch) = (verified.samples, verified.mismatch);
         Ok(finished)
     }))
+}
+
+/// Length of the index list; 0 is every object once. A cold run reads each object once at most: the second time it
+/// would be warm.
+fn samples(read: &ReadJob, objects: &ObjectTable) -> u64 {
+    if read.state == State::Cold { read.samples.min(objects.rows.len() as u64) } else { read.samples }
 }
 
 fn plan(read: &ReadJob, seed: u64, len: usize, bytes_per_sample: usize) -> Plan {

@@ -27,6 +27,6 @@ fn prepare(request: Request) -> Result<Measure, RunError> {
     match request.job {
         Job::Null { samples } => Ok(null::prepare(samples)),
         Job::Check { read } => check::prepare(request.seed, &read),
-        Job::Getitem { read } => getitem::prepare(request.seed, read),
+        Job::Getitem { read } => getitem::prepare(request.seed, request.threads, read),
     }
 }

@@ -24,11 +24,9 @@ impl From<TensorError> for RunError {
     }
 }
 
-/// Fixes libtorch to one thread and turns gradients off, for as long as what it returns lives.
-///
-/// A `DataLoader` gives each worker one thread, and more would measure their hand-over instead of the format.
-pub fn set_up() -> impl Sized {
-    tch::set_num_threads(1);
+/// Gives libtorch `threads` threads and turns gradients off, for as long as what it returns lives.
+pub fn set_up(threads: u32) -> impl Sized {
+    tch::set_num_threads(i32::try_from(threads).unwrap_or(i32::MAX));
     tch::no_grad_guard()
 }
 
