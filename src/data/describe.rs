@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use pcb_formats::{Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, tree_bytes, write_site_npy,
+use pcb_formats::{
+    Dataset, DatasetInfo, FormatError, ObjectTable, Pixels, Site, SitePixels, find, tree_bytes, write_site_npy,
 };
 use pcb_protocol::Layout;
 
@@ -71,7 +72,9 @@ impl Tally {
         let (data, values): (Pixels, Vec<u16>) = match &site.data {
             Pixels::U8(v) => (Pixels::U8(v[range.clone()].to_vec()), v[range].iter().map(|&v| v.into()).collect()),
             Pixels::U16(v) => (Pixels::U16(v[range.clone()].to_vec()), v[range].to_vec()),
-            Pixels::F32(_) => return Err(FormatError::Unsupported("stats tell of counts: u8 and u16 pixels, not f32".into()).into()),
+            Pixels::F32(_) => {
+                return Err(FormatError::Unsupported("stats tell of counts: u8 and u16 pixels, not f32".into()).into());
+            }
         };
         let one = SitePixels { channels: 1, height: site.height, width: site.width, data };
         self.raw += one.data.bytes().len() as u64;

@@ -127,7 +127,8 @@ pub fn verify(dataset: &Arc<Dataset>, form: Form, progress: &mut Progress<'_>) -
         && !store::exists(dataset, form.format, form.variant);
     match store::verify(dataset, form.format, form.variant, &mut show) {
         Ok(_) if stale => {
-            let problem = "written from other pixels or by another pcb, as its form.json says; pcb-data write writes it anew";
+            let problem =
+                "written from other pixels or by another pcb, as its form.json says; pcb-data write writes it anew";
             Ok(Verdict::Differs(problem.to_owned()))
         }
         Ok(count) => Ok(Verdict::Same(count)),

@@ -8,6 +8,17 @@ use pcb_protocol::{Dtype, ReadJob};
 
 use crate::error::RunError;
 
+/// A reader may keep this share of the available memory.
+const MEMORY_SHARE: f64 = 0.6;
+
+/// `MemAvailable` of the machine in bytes; no limit where it is not told.
+fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<u64> = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse().ok());
+    kib.map_or(u64::MAX, |kib| kib * 1024)
+}
+
 /// What to read from, and what a crop is.
 #[derive(Clone)]
 pub struct Source {
@@ -32,7 +43,18 @@ impl Source {
         if dataset.objects.rows.is_empty() {
             return Err(RunError::Failed(format!("{}: no objects in the table", dataset.root.display())));
         }
-        Ok(Self { format, spec: OpenSpec { dataset, variant, channels, height, width, pad: read.pad } })
+        let spec = OpenSpec { dataset, variant, channels, height, width, pad: read.pad };
+        let needed = (format.resident_bytes)(&spec);
+        let available = available_memory();
+        if needed as f64 > MEMORY_SHARE * available as f64 {
+            return Err(RunError::Unsupported(format!(
+                "{}:{} keeps {needed} bytes in memory, more than {:.0} % of the {available} bytes available",
+                format.name,
+                variant.name,
+                100.0 * MEMORY_SHARE
+            )));
+        }
+        Ok(Self { format, spec })
     }
 
     /// The same on the dataset's decoy.
