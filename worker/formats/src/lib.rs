@@ -10,6 +10,7 @@ mod dataset;
 mod digest;
 mod error;
 mod format;
+mod info;
 mod memory;
 #[expect(unsafe_code, reason = "mapping a file is unsafe; see the module's reason")]
 mod mmap;
@@ -23,10 +24,11 @@ pub mod store;
 mod tiff;
 mod tree;
 
-pub use dataset::{Dataset, DatasetInfo, Record, Site, SourceFile, VERSION};
+pub use dataset::Dataset;
 pub use digest::site_digest;
 pub use error::FormatError;
 pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Stage, Variant, find};
+pub use info::{DatasetInfo, Record, Site, SourceFile, VERSION};
 pub use npy::{Array, read_npy, write_npy, write_site_npy};
 pub use objects::{Object, ObjectTable};
 pub use pixels::{Pixels, SitePixels};

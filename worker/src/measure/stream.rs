@@ -2,8 +2,9 @@
 
 use pcb_protocol::{Event, Phase, SAMPLES_PER_MESSAGE, Samples};
 
+use super::Send;
 use super::clock::Moment;
-use super::{Send, Timed};
+use super::phases::Timed;
 use crate::error::RunError;
 
 /// A chunk is sent when it is this old, in ns, even if it is not full: a worker that is killed leaves what it had.

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use pcb_protocol::Samples;
+use pcb_protocol::{Phase, Samples};
 
 use super::*;
 
