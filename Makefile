@@ -20,7 +20,8 @@ build: setup ## build everything, optimised
 	$(CARGO) build --release --workspace
 
 demo: build ## measure a small plate cold and warm, print the table, draw it
-	$(BIN)/pcb-run configs/smoke.toml --force --output results/demo.json
+	@# 5: some run lost its cache state or failed; the table says which, and the plot has the rest
+	$(BIN)/pcb-run configs/smoke.toml --force --output results/demo.json || [ $$? = 5 ]
 	@$(BIN)/pcb-report results/demo.json --svg results/demo.svg --force >/dev/null
 	@echo
 	@echo "result: $(CURDIR)/results/demo.json"

@@ -95,6 +95,12 @@ impl Progress {
                 self.bar.set_prefix(human(self.time_left()));
                 self.bar.set_message(short(case));
             }
+            Event::Again { case, build } => {
+                if let Some((runs, _)) = self.left.get_mut(&(case.to_string(), (*build).to_owned())) {
+                    *runs += 1;
+                }
+                self.started = Some(Instant::now());
+            }
             Event::Ended(run) => self.ended(run),
         }
     }

@@ -68,6 +68,13 @@ pub enum Event<'a> {
         /// Its case.
         case: &'a Case,
     },
+    /// A run that lost its cache state is made again.
+    Again {
+        /// Its case.
+        case: &'a Case,
+        /// Name of its build.
+        build: &'a str,
+    },
     /// A run has ended, or was not made since its case cannot be measured.
     Ended(Box<Run>),
 }
@@ -114,9 +121,17 @@ impl Runner<'_> {
                 Some((outcome, log_tail)) => Run { log_tail, ..row::without_run(case, build, step, outcome) },
                 None => {
                     on(Event::Starting { step, case })?;
-                    match self.run(step) {
-                        Some(run) => run,
-                        None => return Ok(End::Interrupted),
+                    let Some(run) = self.run(step) else { return Ok(End::Interrupted) };
+                    if lost_cache(&run.outcome) {
+                        // The kernel's doing, most often: once more, and both rows stay.
+                        on(Event::Ended(Box::new(run)))?;
+                        on(Event::Again { case, build })?;
+                        match self.run(step) {
+                            Some(run) => run,
+                            None => return Ok(End::Interrupted),
+                        }
+                    } else {
+                        run
                     }
                 }
             };
@@ -260,6 +275,11 @@ impl Pauses for Cache<'_> {
             self.after = Some(residency::count(self.files));
         }
     }
+}
+
+/// Whether a run came to nothing since pages were there or gone that should not have been.
+pub fn lost_cache(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::NotCold { .. } | Outcome::NotWarm { .. })
 }
 
 /// Whether an outcome says all there is to say about a case.

@@ -95,6 +95,7 @@ pub fn run(spec: &Spec, interrupt: &Interrupt, pauses: &mut dyn Pauses) -> Repor
         messages: watch.messages,
         drain: Some(watch.drain),
         died: None,
+        unsent: None,
         collector: Collector::new(spec),
     };
     let outcome = talk.converse(interrupt, pauses, &mut report);
@@ -130,6 +131,8 @@ struct Talk<'a> {
     messages: Receiver<Message>,
     drain: Option<JoinHandle<()>>,
     died: Option<watch::Death>,
+    /// Why a command could not be sent.
+    unsent: Option<String>,
     collector: Collector,
 }
 
@@ -145,6 +148,11 @@ impl Talk<'_> {
             let Ok(message) = self.messages.recv_timeout(limit.saturating_duration_since(Instant::now())) else {
                 if self.died.is_some() {
                     return Ended::Closed;
+                }
+                if let Some(problem) = self.unsent.take() {
+                    return Ended::With(Outcome::Failed {
+                        message: format!("cannot tell the worker what to do: {problem}"),
+                    });
                 }
                 return Ended::With(Outcome::TimedOut { after_ns: self.spec.timeout.as_nanos() as u64 });
             };
@@ -205,13 +213,16 @@ impl Talk<'_> {
         done
     }
 
-    fn send(&self, command: Command) -> Option<Ended> {
-        let sent = self.commands.as_ref().map(|commands| commands.send(command));
-        match sent {
-            // A worker that is gone will be told by its death, with the better reason.
-            Some(Ok(())) | Some(Err(_)) => None,
-            None => Some(Ended::With(Outcome::Failed { message: "the worker spoke before it connected".into() })),
+    fn send(&mut self, command: Command) -> Option<Ended> {
+        let Some(commands) = &self.commands else {
+            return Some(Ended::With(Outcome::Failed { message: "the worker spoke before it connected".into() }));
+        };
+        if let Err(error) = commands.send(command) {
+            // If the worker is gone, its death is about to be told, with the better reason.
+            self.unsent = Some(error.to_string());
+            self.deadline = self.deadline.min(Instant::now() + DRAIN);
         }
+        None
     }
 
     /// Waits for a worker that ended by itself, kills what is left of its group, and reaps it.

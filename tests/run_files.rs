@@ -231,6 +231,24 @@ fn names_that_are_not_utf8_do_not_panic() {
 }
 
 #[test]
+fn data_in_a_folder_whose_name_is_not_utf8_is_measured() {
+    let Some(workers) = real_workers() else {
+        println!("skipped: the workers are not built; cargo build --workspace");
+        return;
+    };
+    let bench = Bench::new("ok");
+    bench.config(1, "'cold'");
+    let data = bench.path("x").with_file_name(std::ffi::OsStr::from_bytes(b"data-\xff"));
+    let status = std::process::Command::new("cp").arg("-r").arg(support::data()).arg(&data).status().expect("cp");
+    assert!(status.success());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pcb-run"));
+    command.current_dir(bench.path("")).args(["config.toml", "--output", "out.json", "--quiet", "--allow-debug"]);
+    let output = command.arg("--worker").arg(format!("real={}", workers.display())).arg("--data").arg(&data).output();
+    let output = output.expect("runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn data_that_vanishes_in_mid_run_are_failed_rows() {
     let bench = Bench::new("ok 1000000");
     bench.config(6, "'cold'");

@@ -158,6 +158,23 @@ fn a_kept_sample_that_differs_voids_the_run() {
 }
 
 #[test]
+fn a_warm_run_whose_pages_were_evicted_is_made_again_and_both_rows_stay() {
+    let (code, rows, bench) = outcomes_of("evict-once", "'warm'", &[]);
+    let kinds: Vec<_> = rows.iter().map(Outcome::kind).collect();
+    assert_eq!((code, kinds), (Some(0), vec!["not_warm", "ok", "ok"]), "{rows:?}");
+    let file = pcb::results::read(&bench.path("out.json")).expect("reads");
+    let proof = measured(&file)[0].after.clone().expect("a count after");
+    assert!(proof.resident < proof.pages);
+}
+
+#[test]
+fn a_warm_run_that_is_evicted_again_is_not_warm() {
+    let (code, rows, _bench) = outcomes_of("evict", "'warm'", &[]);
+    assert_eq!(code, Some(5));
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.kind() == "not_warm"), "{rows:?}");
+}
+
+#[test]
 fn what_a_format_cannot_do_is_no_failure() {
     let (code, rows, _bench) = outcomes("unsupported");
     assert_eq!(code, Some(0));

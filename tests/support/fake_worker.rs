@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ipc_channel::ipc::{self, IpcReceiver, IpcSender};
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::sys::signal::{Signal, raise};
 use pcb_protocol::{
     Checked, Command, Event, Failure, FailureKind, Finished, Hello, Job, Opened, PROTOCOL_VERSION, Phase, ReadJob,
@@ -132,6 +133,19 @@ fn getitem(worker: &Worker, request: &Request, words: &[&str]) {
             let finished = Finished { kept_mismatch: Some("row 1: expected 5, got 6".into()), ..finished(request, 40) };
             worker.send(Event::Finished(Box::new(finished))).expect("sent");
         }
+        "evict" | "evict-once" => {
+            let first = starts() >> 32 == 1;
+            pass(worker, request, &["ok"], 40);
+            let evict = first || words[0] == "evict";
+            if let (true, Job::Getitem { read }) = (evict, &request.job) {
+                drop_files(&read.dataset.join("formats"));
+            }
+            worker.send(Event::Measured).expect("sent");
+            let Ok(Command::Compare) = worker.recv() else { return };
+            let device_bytes_to_end = if evict { 4096 } else { 0 };
+            let finished = Finished { device_bytes_to_end, ..finished(request, 40) };
+            worker.send(Event::Finished(Box::new(finished))).expect("sent");
+        }
         "fail-fds" => {
             let failure = Failure { kind: FailureKind::FdExhausted, message: "site.tif: Too many open files".into() };
             worker.send(Event::Failed(failure)).expect("sent");
@@ -192,6 +206,18 @@ fn starts() -> u64 {
         std::fs::OpenOptions::new().create(true).append(true).open(program.with_file_name("starts")).expect("opens");
     file.write_all(b".").expect("written");
     file.metadata().expect("stat").len() << 32
+}
+
+/// Evicts every file below a folder from the page cache, as a kernel may.
+fn drop_files(folder: &std::path::Path) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        if entry.path().is_dir() {
+            drop_files(&entry.path());
+        } else {
+            let file = std::fs::File::open(entry.path()).expect("opens");
+            posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).expect("dropped");
+        }
+    }
 }
 
 fn send_samples(worker: &Worker, phase: Phase, ns: Vec<u64>, marked: bool) {

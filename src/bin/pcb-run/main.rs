@@ -4,6 +4,7 @@ mod prepare;
 mod settings;
 mod show;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use pcb::data::{self, DataError};
 use pcb::interrupt::Interrupt;
 use pcb::plan::{Plan, PlanError};
 use pcb::progress::{Progress, Voice, human};
-use pcb::results::{Journal, JournalError, Outcome, ResultFile};
+use pcb::results::{Journal, JournalError, Outcome, ResultFile, Run};
 use pcb::runner::{self, BuildError, End, Event, Runner};
 use pcb::{output, report};
 use prepare::Prepared;
@@ -152,7 +153,7 @@ fn measure(runner: &Runner<'_>, journal: &mut Journal, voice: Voice, target: &Pa
         progress.show(&event);
         match event {
             Event::Ended(run) => journal.append(*run),
-            Event::Checking { .. } | Event::Starting { .. } => Ok(()),
+            Event::Checking { .. } | Event::Starting { .. } | Event::Again { .. } => Ok(()),
         }
     })?;
     progress.finish();
@@ -171,8 +172,14 @@ fn print(text: &str) -> Result<u8> {
     Ok(exit::OK)
 }
 
-/// 5 if any run did not come out as wished; what a format cannot do is no failure.
+/// 5 if any run did not come out as wished; what a format cannot do is no failure, nor is a lost cache state whose run
+/// was made again and is ok.
 fn code_for(file: &ResultFile) -> u8 {
-    let fine = |outcome: &Outcome| matches!(outcome, Outcome::Ok | Outcome::Unsupported { .. });
-    if file.runs.iter().all(|run| fine(&run.outcome)) { exit::OK } else { exit::INCOMPLETE }
+    let key = |run: &Run| (run.case.to_string(), run.build.clone(), run.block);
+    let ok: BTreeSet<_> = file.runs.iter().filter(|run| run.outcome.is_ok()).map(key).collect();
+    let fine = |run: &Run| match &run.outcome {
+        Outcome::Ok | Outcome::Unsupported { .. } => true,
+        outcome => runner::lost_cache(outcome) && ok.contains(&key(run)),
+    };
+    if file.runs.iter().all(fine) { exit::OK } else { exit::INCOMPLETE }
 }

@@ -55,6 +55,7 @@ pub enum Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReadJob {
     /// Folder of the dataset (the one with `dataset.json`).
+    #[serde(with = "path_bytes")]
     pub dataset: PathBuf,
     /// Format name, for example `npy`.
     pub format: String,
@@ -127,4 +128,21 @@ pub struct SteadyRule {
     pub max_ns: u64,
     /// At most this many samples.
     pub max_samples: u64,
+}
+
+/// Paths as bytes: serde's own form refuses those that are not UTF-8.
+mod path_bytes {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().as_bytes().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        Ok(PathBuf::from(OsString::from_vec(Vec::deserialize(deserializer)?)))
+    }
 }
