@@ -231,6 +231,18 @@ fn names_that_are_not_utf8_do_not_panic() {
 }
 
 #[test]
+fn a_folder_for_temporary_files_that_no_socket_fits_is_refused() {
+    let bench = Bench::new("ok");
+    bench.config(1, "'cold'");
+    for name in [&[0xff][..], &[b'x'; 100]] {
+        let mut command = bench.pcb_run(&["config.toml", "--output", "out.json"]);
+        let output = command.env("TMPDIR", std::ffi::OsStr::from_bytes(name)).output().expect("runs");
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("TMPDIR"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn data_in_a_folder_whose_name_is_not_utf8_is_measured() {
     let Some(workers) = real_workers() else {
         println!("skipped: the workers are not built; cargo build --workspace");

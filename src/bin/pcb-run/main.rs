@@ -62,6 +62,7 @@ fn run(args: &Args) -> Result<u8> {
         None => {}
     }
     let started = Instant::now();
+    settings::check_temporary_folder()?;
     let mut builds = runner::find(&args.worker)?;
     let rough = prepare::make_plan(args, &config, &root, &builds)?;
     if rough.cases.is_empty() {

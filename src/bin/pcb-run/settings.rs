@@ -48,6 +48,22 @@ pub fn load_config(args: &Args) -> Result<(String, Config)> {
     Ok((stem, config))
 }
 
+/// The channel to a worker is a socket in the folder for temporary files, whose name must be short text.
+pub fn check_temporary_folder() -> Result<()> {
+    const LONGEST: usize = 80;
+    let folder = std::env::temp_dir();
+    match folder.to_str() {
+        Some(text) if text.len() <= LONGEST => Ok(()),
+        _ => {
+            let problem = format!(
+                "TMPDIR is {}: workers are reached through a socket there, so it must be UTF-8 of at most {LONGEST} bytes; set TMPDIR=/tmp",
+                folder.display()
+            );
+            Err(DataError::Usage(problem).into())
+        }
+    }
+}
+
 /// `0,2-3` to a list.
 fn affinity(text: &str) -> Result<String> {
     let mut cpus = Vec::new();
