@@ -19,7 +19,7 @@ pub fn formats() -> String {
         let _ = writeln!(text, "{}: {}", format.name, format.about);
         for variant in format.variants {
             let name = format!("{}:{}", format.name, variant.name);
-            let _ = writeln!(text, "  {name:<24}{:<8}{}", variant.layout, variant.about);
+            let _ = writeln!(text, "  {name:<26}{:<8}{}", variant.layout, variant.about);
         }
     }
     text
