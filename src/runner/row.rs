@@ -255,3 +255,6 @@ fn amplification(case: &Case, finished: &Finished) -> Option<Amplification> {
     let device = (case.state == State::Cold).then(|| over_used(finished.counters.first_device_bytes));
     Some(Amplification { stored: over_used(finished.stored_bytes_touched), device })
 }
+
+#[cfg(test)]
+mod tests;
