@@ -70,6 +70,8 @@ impl Progress {
             bar.set_style(style);
         }
         let mut progress = Self { voice, bar, left, started: None, done: 0, said: Instant::now() };
+        progress.bar.set_length(progress.runs_left());
+        progress.bar.set_prefix(human(progress.time_left()));
         for run in done {
             progress.count(run, None);
         }
