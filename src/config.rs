@@ -4,8 +4,6 @@ mod read;
 mod time;
 mod values;
 
-use std::collections::BTreeMap;
-
 use pcb_protocol::{Dtype, Layout, Pad, Pattern, State, Tier};
 use serde::{Deserialize, Serialize};
 
@@ -201,10 +199,20 @@ impl Default for Sweep {
     }
 }
 
-/// Configs that ship with pcb, by name.
-pub fn shipped() -> BTreeMap<&'static str, &'static str> {
-    BTreeMap::from([
-        ("default", include_str!("../configs/default.toml")),
-        ("smoke", include_str!("../configs/smoke.toml")),
-    ])
+/// Configs that ship with pcb: name and text. A config is named without its folder and `.toml`.
+pub const SHIPPED: &[(&str, &str)] = &[
+    ("default", include_str!("../configs/default.toml")),
+    ("smoke", include_str!("../configs/smoke.toml")),
+    ("jump", include_str!("../configs/jump.toml")),
+    ("nf1", include_str!("../configs/nf1.toml")),
+    ("random", include_str!("../configs/examples/random.toml")),
+    ("grouped", include_str!("../configs/examples/grouped.toml")),
+    ("paired", include_str!("../configs/examples/paired.toml")),
+    ("transforms", include_str!("../configs/examples/transforms.toml")),
+    ("full", include_str!("../configs/examples/full.toml")),
+];
+
+/// The text of a shipped config.
+pub fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
 }

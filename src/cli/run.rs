@@ -20,11 +20,11 @@ pub enum Listing {
 /// Measure how fast image-based-profiling formats hand out single-cell crops, cold and warm.
 ///
 /// Every measurement is one fresh worker process. The pixels are checked before they are timed, and the cache state is
-/// proven before every run. Without CONFIG, every format is measured on a small generated plate.
+/// proven before every run. Without CONFIG, the usual forms of every format are measured on a small generated plate.
 #[derive(Debug, Parser)]
 #[command(name = "pcb-run", version, after_help = AFTER, max_term_width = 100)]
 pub struct Args {
-    /// A TOML file, or the name of a shipped config (default, smoke)
+    /// A TOML file, or a shipped config: default, smoke, jump, nf1, random, grouped, paired, transforms, full
     #[arg(value_name = "CONFIG")]
     pub config: Option<PathBuf>,
     /// Runs of each case
@@ -72,8 +72,8 @@ pub struct Args {
     /// Stop after this time and keep what was measured
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Span>,
-    /// Fewer and shorter runs: for a first look, not for a verdict
-    #[arg(long, conflicts_with = "repeats")]
+    /// Two runs of each case (or --repeats), in short phases: for a first look, not for a verdict
+    #[arg(long)]
     pub quick: bool,
     /// A worker build: NAME=FOLDER or NAME=PROGRAM; give two to compare them block by block
     #[arg(long, value_name = "NAME=PATH")]
@@ -103,10 +103,13 @@ pub struct Args {
 
 const AFTER: &str = "\
 Examples:
-  pcb-run                                   every format on a small plate, cold and warm
+  pcb-run                                   the usual forms of every format, cold and warm
   pcb-run --repeats 5 --cold                five cold runs of each case
-  pcb-run configs/smoke.toml --plan         what would be run, and for how long
+  pcb-run smoke --plan                      what would be run, and for how long
+  pcb-run --set format=all                  every variant
   pcb-run --worker base=old/ --worker new=target/release/
 
-Exit codes: 0 fine; 1 error; 2 usage or config; 4 nothing selected; 5 a run failed, was not cold or not warm, or gave
-wrong pixels; 124 --max-time was reached; 130 interrupted.";
+Exit codes:
+  0 fine; 1 error; 2 usage or config; 4 nothing selected;
+  5 a run failed, was not cold or not warm, or gave wrong pixels;
+  124 --max-time was reached; 130 interrupted";

@@ -167,8 +167,16 @@ mod tests {
 
     #[test]
     fn shipped_configs_are_valid() {
-        for (name, text) in crate::config::shipped() {
+        for (name, text) in crate::config::SHIPPED {
             parse(name, text, &[]).expect(name);
+        }
+        // Every file of the folder is shipped, so that its name works from anywhere.
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+        for folder in [folder.clone(), folder.join("examples")] {
+            for file in std::fs::read_dir(folder).expect("configs").flatten().map(|entry| entry.path()) {
+                let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+                assert!(file.is_dir() || crate::config::shipped(&name).is_some(), "{name}");
+            }
         }
     }
 
@@ -225,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_config_writes_what_it_reads() {
-        let config = parse("c.toml", crate::config::shipped()["default"], &[]).expect("valid");
+        let config = parse("c.toml", crate::config::shipped("default").expect("shipped"), &[]).expect("valid");
         let text = toml::to_string(&config).expect("writes");
         assert_eq!(parse("again", &text, &[]), Ok(config));
     }

@@ -139,6 +139,13 @@ fn refuse(args: &Args, plan: &Plan, config: &Config) -> Result<()> {
         let problem = format!("{runs} runs will take about {}; give --yes to start them", human(estimate));
         return Err(DataError::Usage(problem).into());
     }
+    for path in args.output.iter().chain(&args.csv) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // A misspelt path must not become a new folder; `make demo` and the default name use results/.
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir() && *folder != Path::new("results")) {
+            return Err(DataError::Usage(format!("{}: no such folder; make it first", folder.display())).into());
+        }
+    }
     if let Some(path) = args.csv.as_ref().filter(|path| path.exists() && !args.force) {
         return Err(DataError::Usage(format!("{}: exists; replace it with --force", path.display())).into());
     }

@@ -56,6 +56,7 @@ pub fn prepare_data(plan: &Plan, root: &Path, voice: Voice) -> Result<Prepared> 
             Some(dataset) => dataset.root.clone(),
             None => {
                 let folder = dataset_folder(root, &target.dataset, voice)?;
+                warn_of_few(&target.dataset, Dataset::read_info(&folder)?.objects, voice);
                 prepared.datasets.insert(target.dataset.clone(), Arc::new(Dataset::open(&folder)?));
                 folder
             }
@@ -77,9 +78,23 @@ pub fn prepare_data(plan: &Plan, root: &Path, voice: Voice) -> Result<Prepared> 
     Ok(prepared)
 }
 
+/// A pass over a handful of cells says little.
+fn warn_of_few(name: &str, objects: u64, voice: Voice) {
+    const FEW: u64 = 30;
+    if objects < FEW {
+        voice.say(&format!(
+            "{name} has {objects} objects, so a pass has few samples; pcb-data import --grid N adds some"
+        ));
+    }
+}
+
+/// Whether a dataset of this name is made when it is missing.
+pub fn is_preset(name: &str) -> bool {
+    data::make::PRESETS.iter().any(|preset| preset.name == name)
+}
+
 fn dataset_folder(root: &Path, name: &str, voice: Voice) -> Result<PathBuf> {
-    let preset = data::make::PRESETS.iter().any(|preset| preset.name == name);
-    if preset && !root.join(name).join("dataset.json").is_file() {
+    if is_preset(name) && !root.join(name).join("dataset.json").is_file() {
         voice.say(&format!("making the dataset {name} in {}", root.display()));
         return Ok(data::make::ensure_preset(root, name, &mut |_| {})?.folder);
     }

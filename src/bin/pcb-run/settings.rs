@@ -10,20 +10,13 @@ use pcb::environment;
 use pcb::results::JOURNAL;
 
 pub fn load_config(args: &Args) -> Result<(String, Config)> {
-    let (source, text) = match &args.config {
-        None => ("default".to_owned(), config::shipped()["default"].to_owned()),
-        Some(path) => match path.to_str().and_then(|name| config::shipped().get(name).copied()) {
-            Some(text) if !path.exists() => (path.display().to_string(), text.to_owned()),
-            _ => {
-                let unreadable = |e| DataError::Usage(format!("{}: {e}", path.display()));
-                let text = std::fs::read_to_string(path).map_err(unreadable)?;
-                (path.display().to_string(), text)
-            }
-        },
-    };
+    let (source, text) = read_config(args.config.as_deref().unwrap_or(Path::new("default")))?;
     let mut sets = Vec::new();
     if args.quick {
-        for set in ["repeats=2", "rate=200ms", "stages=100ms", "warmup.min_time=200ms", "warmup.max_time=1s"] {
+        if args.repeats.is_none() {
+            sets.push("repeats=2".to_owned());
+        }
+        for set in ["rate=200ms", "stages=100ms", "warmup.min_time=200ms", "warmup.max_time=1s"] {
             sets.push(set.to_owned());
         }
         sets.extend(["steady.min_time=300ms", "steady.min_samples=50", "steady.max_time=2s"].map(str::to_owned));
@@ -46,6 +39,20 @@ pub fn load_config(args: &Args) -> Result<(String, Config)> {
     }
     let stem = Path::new(&source).file_stem().map_or("run".to_owned(), |stem| stem.to_string_lossy().into_owned());
     Ok((stem, config))
+}
+
+/// A file, or a shipped config by its name; a file of that name comes first.
+fn read_config(path: &Path) -> Result<(String, String)> {
+    let source = path.display().to_string();
+    if !path.exists()
+        && let Some(text) = config::shipped(&source)
+    {
+        return Ok((source, text.to_owned()));
+    }
+    std::fs::read_to_string(path).map(|text| (source.clone(), text)).map_err(|error| {
+        let known: Vec<&str> = config::SHIPPED.iter().map(|(name, _)| *name).collect();
+        DataError::Usage(format!("{source}: {error}; configs that ship with pcb: {}", known.join(", "))).into()
+    })
 }
 
 /// The channel to a worker is a socket in the folder for temporary files, whose name must be short text.

@@ -1,5 +1,6 @@
 //! What is printed without measuring: cases and plans.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -11,7 +12,7 @@ use pcb::progress::human;
 use pcb::runner::{self, Build, BuildError};
 use pcb::{output, report};
 
-use crate::prepare::{known_facts, make_plan};
+use crate::prepare::{is_preset, known_facts, make_plan};
 use crate::print;
 
 pub fn nothing(plan: &Plan) -> Result<u8> {
@@ -39,6 +40,11 @@ pub fn print_plan(args: &Args, config: &Config, root: &Path) -> Result<u8> {
     let plan = make_plan(args, config, root, &names)?;
     if plan.cases.is_empty() {
         return nothing(&plan);
+    }
+    let facts = known_facts(config, root);
+    let datasets: BTreeSet<&String> = config.sweep.iter().flat_map(|sweep| sweep.dataset.iter()).collect();
+    for name in datasets.into_iter().filter(|name| !facts.contains_key(*name) && !is_preset(name)) {
+        output::stderr(&format!("{name}: no such dataset in {}: make or import it first", root.display()));
     }
     print(&report::listing::plan(&plan, &human(plan.estimate(config))))
 }
