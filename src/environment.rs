@@ -46,6 +46,6 @@ pub struct Load {
     pub steal_ms: u64,
     /// Share of the last 10 s in which some task waited for a CPU, in percent; null where the kernel has no PSI.
     pub psi_cpu: Option<f64>,
-    /// The same for I/O.
+    /// Share of the last 10 s in which some task waited for I/O, in percent; null where the kernel has no PSI.
     pub psi_io: Option<f64>,
 }

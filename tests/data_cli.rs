@@ -40,6 +40,7 @@ fn made_written_verified_and_listed() {
     assert!(text(&made.stdout).contains("tiny made: 2 sites, 10 objects, 2 channels, u16"), "{}", text(&made.stdout));
     let written = pcb_data(root.path(), &["write", "tiny", "all"]);
     assert!(written.status.success(), "{}", text(&written.stderr));
+    assert!(!text(&written.stdout).contains("source"), "{}", text(&written.stdout));
     let verified = pcb_data(root.path(), &["verify", "tiny"]);
     let lines = text(&verified.stdout);
     assert!(verified.status.success(), "{lines}");
@@ -55,6 +56,8 @@ fn made_written_verified_and_listed() {
     assert!(listed.contains("tiny") && listed.contains("96x96"), "{listed}");
     let forms = text(&pcb_data(root.path(), &["list", "tiny"]).stdout);
     assert!(forms.contains("tiff:strip-lzw") && !forms.contains("stale"), "{forms}");
+    let shared = "npy:mmap/object, npy:pread/object, npy:reopen/object";
+    assert!(forms.lines().any(|line| line.starts_with("npy:object-stack") && line.contains(shared)), "{forms}");
     let stats = text(&pcb_data(root.path(), &["stats", "tiny"]).stdout);
     assert!(stats.lines().count() == 3 && stats.contains("AGP"), "{stats}");
 }
@@ -70,7 +73,30 @@ fn a_form_that_differs_ends_with_5() {
     fs::write(&file, bytes).expect("written");
     let verified = pcb_data(root.path(), &["verify", "tiny", "npy:mmap/site"]);
     assert_eq!(verified.status.code(), Some(5), "{}", text(&verified.stdout));
-    assert!(text(&verified.stdout).contains("differs: "), "{}", text(&verified.stdout));
+    let lines = text(&verified.stdout);
+    let remedy = "; write it again: pcb-data write tiny npy:mmap/site --force";
+    assert!(lines.lines().any(|line| line.contains("differs: ") && line.ends_with(remedy)), "{lines}");
+    let kept = text(&pcb_data(root.path(), &["write", "tiny", "npy:mmap/site"]).stdout);
+    assert!(kept.contains("was there"), "{kept}");
+    let written = pcb_data(root.path(), &["write", "tiny", "npy:mmap/site", "--force"]);
+    assert!(text(&written.stdout).ends_with(" written\n"), "{}", text(&written.stderr));
+    let verified = pcb_data(root.path(), &["verify", "tiny", "npy:mmap/site"]);
+    assert!(verified.status.success(), "{}", text(&verified.stdout));
+    let decoy = text(&verified.stdout);
+    assert!(decoy.lines().any(|line| line.starts_with("tiny-decoy") && line.ends_with("ok, 1 site")), "{decoy}");
+}
+
+#[test]
+fn a_form_is_not_to_be_written_from_a_damaged_reference() {
+    let root = tempfile::tempdir().expect("a folder");
+    assert!(pcb_data(root.path(), &TINY).status.success());
+    let file = root.path().join("tiny/reference/tiny-A01-s1.npy");
+    let mut bytes = fs::read(&file).expect("read");
+    *bytes.last_mut().expect("pixels") ^= 1;
+    fs::write(&file, bytes).expect("written");
+    let verified = text(&pcb_data(root.path(), &["verify", "tiny", "npy:mmap/site"]).stdout);
+    assert!(!verified.lines().any(|line| line.starts_with("tiny ") && line.contains("--force")), "{verified}");
+    assert!(verified.lines().any(|line| line.starts_with("tiny-decoy") && line.contains("--force")), "{verified}");
 }
 
 #[test]
@@ -128,7 +154,27 @@ fn wrong_command_lines_end_with_2_and_say_what_is_known() {
     assert!(pcb_data(root.path(), &TINY).status.success());
     let output = pcb_data(root.path(), &["write", "tiny", "npy:nonsense"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("npy:mmap/site"), "{}", text(&output.stderr));
+    let known = text(&output.stderr);
+    assert!(known.contains("npy:mmap/site") && !known.contains("memory"), "{known}");
+    for command in ["write", "verify"] {
+        let output = pcb_data(root.path(), &[command, "tiny", "memory:ram"]);
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""));
+        let expected = "pcb-data: memory stores nothing: there is nothing to write or verify\n";
+        assert_eq!(text(&output.stderr), expected);
+    }
+    let output = pcb_data(root.path(), &["write", "tiny", "tiff:source/site"]);
+    assert!(text(&output.stderr).contains("dataset tiny was generated"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_the_system_says_is_said_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let absent = "No such file or directory (os error 2)";
+    let output = pcb_data(root.path(), &["import", "--name", "x", "--images", "/nope", "--grid", "2"]);
+    let expected = format!("pcb-data: /nope: {absent}; --images must be a folder of TIFF files\n");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
+    let output = pcb_data(root.path(), &["import", "--name", "x", "--images", ".", "--profiles", "nope.csv"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), format!("pcb-data: nope.csv: {absent}\n")));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn jump_has_its_objects_and_names_the_missing_channels() {
     let Err(DataError::Missing { names }) = import(root.path(), &jump(&plates), &mut |_| ()) else {
         panic!("five channels are not there")
     };
-    let missing = [8, 4, 6, 7, 1].map(|channel| format!("r01c01f01p01-ch{channel}sk1fk1fl1.tiff"));
+    let missing = [1, 4, 6, 7, 8].map(|channel| format!("r01c01f01p01-ch{channel}sk1fk1fl1.tiff"));
     assert_eq!(names, missing);
     let dataset = opened(root.path(), &Import { skip_missing: true, ..jump(&plates) });
     assert_eq!(dataset.info.channels, ["AGP", "DNA", "RNA"]);

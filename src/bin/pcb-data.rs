@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
-use pcb::cli::data::{Command, DataArgs, FormsArgs, ImportArgs, MakeArgs};
+use pcb::cli::data::{Command, DataArgs, FormsArgs, ImportArgs, MakeArgs, WriteArgs};
 use pcb::cli::exit;
-use pcb::data::{self, DataError, Form, Made, Progress, Step, Verdict};
+use pcb::data::{self, DataError, Form, Made, Progress, Step, Verdict, counted};
 use pcb_formats::{Dataset, FormatError, store};
 
 fn main() -> ExitCode {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             if error.downcast_ref::<io::Error>().is_some_and(closed) {
                 return ExitCode::from(exit::OK);
             }
-            eprintln!("pcb-data: {error:#}");
+            eprintln!("pcb-data: {}", data::error_text(error.as_ref()));
             let usage = matches!(error.downcast_ref(), Some(DataError::Usage(_)));
             ExitCode::from(if usage { exit::USAGE } else { exit::ERROR })
         }
@@ -130,26 +130,29 @@ fn tell(made: &Made, out: &mut dyn Write) -> anyhow::Result<u8> {
     let what = if made.kept { "was there" } else { "made" };
     writeln!(
         out,
-        "{} {what}: {} sites, {} objects, {} channels, {}",
+        "{} {what}: {}, {}, {}, {}",
         made.folder.display(),
-        info.sites.len(),
-        info.objects,
-        info.channels.len(),
+        counted(info.sites.len() as u64, "site"),
+        counted(info.objects, "object"),
+        counted(info.channels.len() as u64, "channel"),
         info.dtype
     )?;
     writeln!(out, "digest {}", info.digest)?;
     Ok(exit::OK)
 }
 
-fn write(root: &Path, args: &FormsArgs, out: &mut dyn Write, progress: &mut Progress<'_>) -> anyhow::Result<u8> {
+fn write(root: &Path, args: &WriteArgs, out: &mut dyn Write, progress: &mut Progress<'_>) -> anyhow::Result<u8> {
+    let store = if args.force { data::rewrite } else { data::ensure };
+    let args = &args.what;
     let folder = data::dataset_folder(root, &args.dataset)?;
     let all = args.forms.iter().any(|form| form == "all");
     let forms = if all { data::forms() } else { data::select(&args.forms)? };
     for form in forms {
-        match data::ensure(&folder, form.format, form.variant, progress) {
+        match store(&folder, form.format, form.variant, progress) {
             Ok(true) => writeln!(out, "{form:<30} written")?,
             Ok(false) => writeln!(out, "{form:<30} was there")?,
-            // What a format cannot hold is no failure of "all".
+            // What a format cannot hold is no failure of "all"; a generated dataset never has source files.
+            Err(DataError::Format(FormatError::Unsupported(_))) if all && form.variant.stored == "source" => {}
             Err(DataError::Format(FormatError::Unsupported(why))) if all => {
                 writeln!(out, "{form:<30} unsupported: {why}")?;
             }
@@ -168,12 +171,19 @@ fn verify(root: &Path, args: &FormsArgs, out: &mut dyn Write, progress: &mut Pro
     for dataset in [main, decoy] {
         let name = &dataset.info.name;
         let verdict = data::verify_reference(&dataset, progress);
-        code = code.max(line(out, name, "reference", "sites", verdict)?);
+        let sound = matches!(verdict, Ok(Verdict::Same(_)));
+        code = code.max(line(out, name, "reference", "site", verdict, "")?);
         let forms: Vec<Form> = selected.clone().unwrap_or_else(|| data::forms_on_disk(&dataset));
         for form in forms {
             let verdict = data::verify(&dataset, form, progress);
-            let unit = if form.variant.layout.as_str() == "site" { "sites" } else { "records" };
-            code = code.max(line(out, name, &form.to_string(), unit, verdict)?);
+            let unit = if form.variant.layout.as_str() == "site" { "site" } else { "record" };
+            // From a damaged reference, and over source files, there is nothing to be written.
+            let remedy = if sound && form.variant.stored != "source" {
+                format!("; write it again: pcb-data write {} {form} --force", args.dataset.display())
+            } else {
+                String::new()
+            };
+            code = code.max(line(out, name, &form.to_string(), unit, verdict, &remedy)?);
         }
     }
     Ok(code)
@@ -186,11 +196,13 @@ fn line(
     form: &str,
     unit: &str,
     verdict: Result<Verdict, DataError>,
+    remedy: &str,
 ) -> anyhow::Result<u8> {
     let (text, code) = match verdict {
-        Ok(Verdict::Same(count)) => (format!("ok, {count} {unit}"), exit::OK),
-        Ok(Verdict::Differs(problem)) => (format!("differs: {problem}"), exit::INCOMPLETE),
-        Err(error) => (format!("error: {error}"), exit::ERROR),
+        Ok(Verdict::Same(count)) => (format!("ok, {}", counted(count, unit)), exit::OK),
+        Ok(Verdict::Differs(problem)) => (format!("differs: {problem}{remedy}"), exit::INCOMPLETE),
+        Err(error @ DataError::Format(FormatError::Unsupported(_))) => (format!("error: {error}"), exit::ERROR),
+        Err(error) => (format!("error: {error}{remedy}"), exit::ERROR),
     };
     writeln!(out, "{dataset:<16} {form:<30} {text}")?;
     Ok(code)

@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(Failure(code, error)) => {
-            output::stderr(&format!("pcb-report: {error:#}"));
+            // The text of each error has its cause in it; a chain (`{:#}`) would say it twice.
+            output::stderr(&format!("pcb-report: {error}"));
             ExitCode::from(code)
         }
     }

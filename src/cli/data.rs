@@ -43,7 +43,7 @@ pub enum Command {
     /// Import a plate from its own TIFF files, which stay where they are
     Import(ImportArgs),
     /// Store a dataset, and its decoy, in formats
-    Write(FormsArgs),
+    Write(WriteArgs),
     /// Prove that stored forms hold the dataset's pixels and objects
     Verify(FormsArgs),
     /// List datasets, or one dataset's stored forms
@@ -152,7 +152,18 @@ pub struct ImportArgs {
     pub force: bool,
 }
 
-/// `pcb-data write` and `pcb-data verify`.
+/// `pcb-data write`.
+#[derive(Debug, Args)]
+pub struct WriteArgs {
+    /// Dataset and forms.
+    #[command(flatten)]
+    pub what: FormsArgs,
+    /// Write again, also what is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `pcb-data verify`, and what `pcb-data write` takes too.
 #[derive(Debug, Args)]
 pub struct FormsArgs {
     /// A dataset's name or folder

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::FormatError;
 
-use super::text::bytes_text;
+use super::text::{bytes_text, counted};
 
 /// A dataset cannot be made, imported, stored or read.
 #[derive(Debug, thiserror::Error)]
@@ -42,10 +42,10 @@ pub enum DataError {
     },
     /// Files that should be there are not.
     #[error(
-        "{} images are missing; --skip-missing goes on without them:\n  {}", names.len(), names.join("\n  ")
+        "{} missing; --skip-missing goes on without:\n  {}", missing_text(names.len()), names.join("\n  ")
     )]
     Missing {
-        /// Every one of them.
+        /// Every one of them, sorted.
         names: Vec<String>,
     },
     /// The disk is too full.
@@ -61,6 +61,10 @@ pub enum DataError {
         /// Bytes that are free to this user.
         free: u64,
     },
+}
+
+fn missing_text(count: usize) -> String {
+    format!("{} {}", counted(count as u64, "image"), if count == 1 { "is" } else { "are" })
 }
 
 impl DataError {

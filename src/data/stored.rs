@@ -65,6 +65,10 @@ pub fn forms_on_disk(dataset: &Dataset) -> Vec<Form> {
 pub fn select(texts: &[String]) -> Result<Vec<Form>, DataError> {
     let mut selected: Vec<Form> = Vec::new();
     for text in texts {
+        let format = text.split([':', '/']).next().unwrap_or_default();
+        if FORMATS.iter().any(|known| known.name == format && known.variants.iter().all(|v| v.stored == "none")) {
+            return Err(DataError::Usage(format!("{format} stores nothing: there is nothing to write or verify")));
+        }
         let (name, layout) = match text.split_once('/') {
             Some((name, layout)) => {
                 let layout: Layout = layout.parse().map_err(|e| DataError::Usage(format!("{text}: {e}")))?;
@@ -78,6 +82,7 @@ pub fn select(texts: &[String]) -> Result<Vec<Form>, DataError> {
             (called(variant.name) || called(variant.stored)) && layout.is_none_or(|layout| layout == variant.layout)
         };
         let all = FORMATS.iter().flat_map(|format| format.variants.iter().map(move |variant| Form { format, variant }));
+        let all = all.filter(|form| form.variant.stored != "none");
         let before = selected.len();
         selected.extend(all.clone().filter(fits));
         if selected.len() == before {
@@ -95,17 +100,47 @@ pub fn ensure(
     variant: &Variant,
     progress: &mut Progress<'_>,
 ) -> Result<bool, DataError> {
+    write(dataset_folder, format, variant, false, progress)
+}
+
+/// Stores a dataset and its decoy in a form, also where it is there: its files may be damaged. Each is replaced in one
+/// step. Returns whether anything was written; source files are not ours to write.
+pub fn rewrite(
+    dataset_folder: &Path,
+    format: &Format,
+    variant: &Variant,
+    progress: &mut Progress<'_>,
+) -> Result<bool, DataError> {
+    write(dataset_folder, format, variant, true, progress)
+}
+
+fn write(
+    dataset_folder: &Path,
+    format: &Format,
+    variant: &Variant,
+    force: bool,
+    progress: &mut Progress<'_>,
+) -> Result<bool, DataError> {
     let dataset = Dataset::open(dataset_folder)?;
     let decoy = Dataset::open(&dataset.decoy_dir())?;
-    let missing = |dataset: &&&Dataset| !store::exists(dataset, format, variant);
-    let to_write: Vec<&Dataset> = [&decoy, &dataset].iter().filter(missing).copied().collect();
     let has_folder = !matches!(variant.stored, "source" | "none");
+    let missing = |dataset: &&Dataset| (force && has_folder) || !store::exists(dataset, format, variant);
+    let mut to_write: Vec<&Dataset> = [&decoy, &dataset].into_iter().filter(missing).collect();
+    if !has_folder {
+        // Why there are no source files is said of the dataset that was asked for.
+        to_write.reverse();
+    }
     if has_folder && !to_write.is_empty() {
         folder::check_space(dataset_folder, to_write.iter().map(|dataset| raw_bytes(dataset, variant.layout)).sum())?;
     }
     for dataset in &to_write {
         let label = format!("{}: {}:{}", dataset.info.name, format.name, variant.stored);
-        store::write(dataset, format, variant, &mut |done, total| progress(Step { label: &label, done, total }))?;
+        let mut show = |done, total| progress(Step { label: &label, done, total });
+        if force {
+            store::rewrite(dataset, format, variant, &mut show)?;
+        } else {
+            store::write(dataset, format, variant, &mut show)?;
+        }
     }
     Ok(!to_write.is_empty())
 }
@@ -127,8 +162,7 @@ pub fn verify(dataset: &Arc<Dataset>, form: Form, progress: &mut Progress<'_>) -
         && !store::exists(dataset, form.format, form.variant);
     match store::verify(dataset, form.format, form.variant, &mut show) {
         Ok(_) if stale => {
-            let problem =
-                "written from other pixels or by another pcb, as its form.json says; pcb-data write writes it anew";
+            let problem = "written from other pixels or by another pcb, as its form.json says";
             Ok(Verdict::Differs(problem.to_owned()))
         }
         Ok(count) => Ok(Verdict::Same(count)),

@@ -1,7 +1,9 @@
 //! Datasets in words and tables for a terminal.
 
-use pcb_formats::DatasetInfo;
+use std::error::Error;
+
 use pcb_formats::store::StoredForm;
+use pcb_formats::{DatasetInfo, FORMATS};
 
 use super::Description;
 
@@ -19,6 +21,25 @@ pub fn bytes_text(bytes: u64) -> String {
         (_, 99.5..) => format!("{value:.0} {}", UNITS[unit]),
         _ => format!("{value:.1} {}", UNITS[unit]),
     }
+}
+
+/// `1 site`, `2 sites`: a number of things whose plural ends in s.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// An error and its causes in one line, each once: many errors say their cause already.
+pub fn error_text(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text += &format!(": {said}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 /// Table of datasets: `(dataset.json, bytes in the folder)`.
@@ -60,9 +81,17 @@ pub fn stored_text(info: &DatasetInfo, bytes: u64, forms: &[StoredForm]) -> Stri
     }
     let row = |form: &StoredForm| {
         let note = if form.current { "" } else { "stale: written again when wanted" };
-        vec![format!("{}:{}", form.format, form.stored), bytes_text(form.bytes), note.to_owned()]
+        vec![format!("{}:{}", form.format, form.stored), bytes_text(form.bytes), read_as(form), note.to_owned()]
     };
-    text + &table(&["stored form", "on disk", ""], forms.iter().map(row), &[1])
+    text + &table(&["stored form", "on disk", "read as", ""], forms.iter().map(row), &[1])
+}
+
+/// The names under which a stored form is read: variants that read the same files share it.
+fn read_as(form: &StoredForm) -> String {
+    let formats = FORMATS.iter().filter(|format| format.name == form.format);
+    let variants = formats.flat_map(|format| format.variants).filter(|variant| variant.stored == form.stored);
+    let names = variants.map(|variant| format!("{}:{}/{}", form.format, variant.name, variant.layout));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Table of what a dataset's pixels are like.
@@ -102,6 +131,19 @@ fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>, right: &[usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "site")), ["0 sites", "1 site", "2 sites"]);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || std::io::Error::other("no luck");
+        assert_eq!(error_text(&crate::data::DataError::io("nope", cause())), "nope: no luck");
+        let outer = anyhow::Error::new(crate::data::DataError::io("nope", cause())).context("npy:mmap/site");
+        assert_eq!(error_text(outer.as_ref()), "npy:mmap/site: nope: no luck");
+    }
 
     #[test]
     fn bytes_have_two_or_three_digits() {

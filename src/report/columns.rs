@@ -3,7 +3,7 @@
 
 use pcb_protocol::Counters;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Input, summary};
 use crate::case::Case;
@@ -18,10 +18,32 @@ pub struct Row(pub Vec<(String, Value)>);
 
 /// One row for each run of each file.
 pub fn rows<'a>(inputs: &'a [Input<'a>]) -> impl Iterator<Item = Row> + 'a {
-    inputs.iter().flat_map(|input| input.file.runs.iter().map(move |run| row(input, run)))
+    inputs.iter().flat_map(|input| {
+        let config = config(&input.file.header);
+        input.file.runs.iter().map(move |run| row(input, run, &config))
+    })
 }
 
-fn row(input: &Input, run: &Run) -> Row {
+/// The names of the columns, also where there are no runs; none without a file.
+pub fn names(inputs: &[Input]) -> Vec<String> {
+    let Some(input) = inputs.first() else { return Vec::new() };
+    // Every run has the same columns, so that any run tells their names; what is left out here is null.
+    let any = json!({
+        "case": "null/-/-/-/-/-/-/native/asis", "build": "", "block": 0, "position": 0, "started": "",
+        "outcome": { "kind": "ok" },
+    });
+    let Ok(any) = serde_json::from_value::<Run>(any) else { return Vec::new() };
+    row(input, &any, &Value::Null).0.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The config as an object, which fits in a line; a text that is not TOML stays a text.
+fn config(header: &Header) -> Value {
+    let table = toml::from_str::<toml::Table>(&header.config).ok();
+    let object = table.and_then(|table| serde_json::to_value(table).ok());
+    object.unwrap_or_else(|| Value::String(header.config.clone()))
+}
+
+fn row(input: &Input, run: &Run, config: &Value) -> Row {
     let header = &input.file.header;
     let mut row = Row::default();
     row.put("file", (!input.name.is_empty()).then_some(input.name));
@@ -34,6 +56,7 @@ fn row(input: &Input, run: &Run) -> Row {
     row.proof("after", run.after.as_ref());
     row.noise(run);
     row.origin(header, run);
+    row.put("config", config);
     row
 }
 
@@ -173,6 +196,5 @@ impl Row {
         self.put("kernel", &machine.kernel);
         self.put("os", &machine.os);
         self.put("environment", &machine.details);
-        self.put("config", &header.config);
     }
 }

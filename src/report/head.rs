@@ -27,6 +27,14 @@ pub fn lines(inputs: &[Input], labels: &[String]) -> Vec<String> {
     inputs.iter().zip(labels).flat_map(block).collect()
 }
 
+/// One line about one of several files: its label and name, the versions of its builds, when it was made.
+pub fn line(input: &Input, label: &str) -> String {
+    let header = &input.file.header;
+    let mut builds: Vec<String> = header.builds.iter().map(build).collect();
+    builds.dedup();
+    format!("{label}: {}, {}, {}", input.name, builds.join(" and "), moment(&header.started))
+}
+
 fn about(header: &Header) -> Vec<String> {
     let repeats = if header.repeats == 1 { "repeat" } else { "repeats" };
     let what = format!("{}, seed {}, {} {repeats}", moment(&header.started), header.seed, header.repeats);

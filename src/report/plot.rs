@@ -17,6 +17,8 @@ pub const MOST_CASES: usize = 40;
 /// Pixels.
 const WIDTH: i32 = 900;
 const MARGIN: i32 = 16;
+/// Between the last panel and the end of its lines: a font wider than thought does not reach the edge.
+const SPARE: i32 = 12;
 const ROW: i32 = 20;
 const BAND: i32 = 28;
 const AXIS: i32 = 50;
@@ -46,7 +48,7 @@ pub fn svg(inputs: &[Input]) -> Result<String, PlotError> {
 fn subtitle(inputs: &[Input]) -> Vec<String> {
     match inputs {
         [input] => head::lines(&[*input], &[]),
-        _ => inputs.iter().zip(head::labels(inputs)).map(|(input, label)| format!("{label}: {}", input.name)).collect(),
+        _ => inputs.iter().zip(head::labels(inputs)).map(|(input, label)| head::line(input, &label)).collect(),
     }
 }
 
@@ -62,7 +64,7 @@ fn draw(picture: &Picture, subtitle: &[String]) -> Result<String, PlotError> {
     // Long labels make the picture wider, never its panels too narrow.
     let panels_from = left.min(WIDTH * 2 / 5);
     let width = WIDTH + left - panels_from;
-    let panels = panel::place(picture, left, width - MARGIN);
+    let panels = panel::place(picture, left, width - MARGIN - SPARE);
 
     let mut svg = String::new();
     let canvas = Canvas::new(&mut svg, width, height);

@@ -69,7 +69,7 @@ const COLD: &[Metric] = &[
     Metric { name: "95 % interval", right: false, show: |s| interval(s.pass_ns?) },
     Metric { name: "samples/s", right: true, show: |s| Some(units::count(s.pass_rate?.value)) },
     Metric { name: "touched", right: true, show: |s| s.touched.map(units::share) },
-    time!("their p50", p50_ns),
+    time!("touched p50", p50_ns),
     Metric { name: "device/used", right: true, show: |s| s.device_amplification.map(units::times) },
     OPEN,
     RUNS,
@@ -143,9 +143,12 @@ fn about(group: &[&CaseSummary], cold: bool) -> Vec<String> {
         [Center::GeometricMean] => "over runs: geometric mean, 95 % t interval (under 6 runs)",
         _ => "over runs: median, order-statistic interval of at least 95 %",
     };
-    let more =
-        "touched: share of samples that touched the device; device/used: bytes read from it over bytes handed out";
-    [Some(over), cold.then_some(more)].into_iter().flatten().map(str::to_owned).collect()
+    let more = [
+        "touched: share of samples that touched the device; device/used: bytes read from it over bytes handed out",
+        "(below 1x: crops overlap; above: read-ahead, padding, chunks)",
+    ];
+    let more = if cold { &more[..] } else { &[] };
+    [over].iter().chain(more).map(|line| (*line).to_owned()).collect()
 }
 
 fn centers(group: &[&CaseSummary]) -> Vec<Center> {

@@ -28,6 +28,18 @@ pub enum ReadError {
         /// Its reason.
         source: std::io::Error,
     },
+    /// The journal of a run that did not finish.
+    #[error("{}: the journal of an interrupted run; finish it with the same pcb-run command and --resume", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A text of another kind.
+    #[error("{}: not JSON, so no result file (is it a CSV?); give the .json file that pcb-run wrote", path.display())]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+    },
     /// Not a result file, or cut short.
     #[error("{}: not a complete result file: {problem}; if a run was interrupted, go on with pcb-run --resume", path.display())]
     Broken {
@@ -53,25 +65,45 @@ pub fn read(path: &Path) -> Result<ResultFile, ReadError> {
 }
 
 fn parse(path: &Path, text: &[u8]) -> Result<ResultFile, ReadError> {
-    let error = match serde_json::from_slice::<ResultFile>(text) {
-        Ok(file) if file.header.version <= VERSION => return Ok(file),
-        Ok(file) => return Err(ReadError::Newer { path: path.to_owned(), got: file.header.version }),
-        Err(error) => error,
-    };
-    // A newer version may have fields that this one refuses: say so rather than blame a field.
+    match serde_json::from_slice::<ResultFile>(text) {
+        Ok(file) if file.header.version <= VERSION => Ok(file),
+        Ok(file) => Err(ReadError::Newer { path: path.to_owned(), got: file.header.version }),
+        Err(error) => Err(unreadable(path, text, &error)),
+    }
+}
+
+/// The version that a header tells, whatever else stands in the document.
+fn version(text: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
-    struct Peek {
-        header: PeekHeader,
+    struct Document {
+        header: Header,
     }
     #[derive(Deserialize)]
-    struct PeekHeader {
+    struct Header {
         version: u32,
     }
-    match serde_json::from_slice::<Peek>(text) {
-        Ok(peek) if peek.header.version > VERSION => {
-            Err(ReadError::Newer { path: path.to_owned(), got: peek.header.version })
-        }
-        _ => Err(ReadError::Broken { path: path.to_owned(), problem: error.to_string() }),
+    serde_json::from_slice::<Document>(text).ok().map(|document| document.header.version)
+}
+
+/// What a text is that is no result file of this version.
+pub(super) fn unreadable(path: &Path, text: &[u8], error: &serde_json::Error) -> ReadError {
+    // A newer version may have fields that this one refuses: say so rather than blame a field.
+    if let Some(got) = version(text).filter(|&got| got > VERSION) {
+        return ReadError::Newer { path: path.to_owned(), got };
+    }
+    // The first line of a journal is its header, every other line a run.
+    #[derive(Deserialize)]
+    struct Peek {
+        #[serde(rename = "plan_digest")]
+        _plan_digest: serde::de::IgnoredAny,
+    }
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if serde_json::from_slice::<Peek>(first).is_ok() {
+        return ReadError::Journal { path: path.to_owned() };
+    }
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(byte) if !b"{[".contains(byte) => ReadError::NotJson { path: path.to_owned() },
+        _ => ReadError::Broken { path: path.to_owned(), problem: error.to_string() },
     }
 }
 

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`VERSION`] of the writer.
+    /// Version of this layout, 1.
     pub version: u32,
     /// When `pcb-run` started, RFC 3339 in UTC.
     pub started: String,
@@ -29,7 +29,7 @@ pub struct Header {
     pub repeats: u32,
     /// SHA-256 over the cases, builds, repeats, seed and rules: files with one digest measured one plan.
     pub plan_digest: String,
-    /// Worker builds, in the order given: name and what `Hello` and the file said. One, or two for an A/B.
+    /// Worker builds, in the order given: one, or two for an A/B.
     pub builds: Vec<BuildInfo>,
     /// The resolved config, as TOML.
     pub config: String,
@@ -45,13 +45,14 @@ fn yes() -> bool {
     true
 }
 
-/// A worker build.
+/// A worker build: its name, what the worker told at start, and the SHA-256 of its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildInfo {
     /// Its name: `default`, or the name given with `--worker NAME=PATH`.
     pub name: String,
-    /// Version, commit, optimisation level and library versions it told, by key.
+    /// What the worker told at start (version, commit, optimisation level, libraries), and the SHA-256 of its file, by
+    /// key.
     pub versions: BTreeMap<String, String>,
 }
 

@@ -10,6 +10,10 @@ use super::ResultFile;
 const START: &str = "<!-- fields: made from the types by `UPDATE=1 cargo test --test report`; do not edit -->";
 const END: &str = "<!-- end of fields -->";
 
+/// What a case is in the document. It is a text there, which its type does not show.
+const CASE: &str = "Text: the id of a case, with the parts \
+    track/dataset/format:variant/layout/pattern/crop/tier/host/state; a part that does not apply is `-`";
+
 /// The schema as the text of `specs/schemas/result.json`.
 pub fn json() -> String {
     format!("{:#}\n", schema())
@@ -24,6 +28,9 @@ pub fn document(text: &str) -> Option<String> {
 
 fn schema() -> Value {
     let mut schema = schemars::schema_for!(ResultFile).to_value();
+    if let Some(description) = schema.pointer_mut("/$defs/Case/description") {
+        *description = CASE.into();
+    }
     // Whether serde_json keeps the order of keys depends on features that any dependency can turn on.
     schema.sort_all_objects();
     schema
@@ -124,7 +131,7 @@ fn unit(name: &str, field: &Value) -> &'static str {
     match ["ns", "ms", "bytes", "percent"].into_iter().find(|unit| is(unit)) {
         Some(unit) => unit,
         None if text.contains("per second") => "1/s",
-        None if text.starts_with("Share") || text.contains("bytes over bytes") => "ratio",
+        None if text.starts_with("Share") || text.contains(" over bytes ") => "ratio",
         None => "",
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pcb_protocol::Opened;
 use serde::Deserialize;
 
+use super::file::unreadable;
 use super::{Flag, Header, Outcome, ReadError, VERSION};
 use crate::case::Case;
 
@@ -112,25 +113,8 @@ fn parse(path: &Path, text: &[u8]) -> Result<FileView, ReadError> {
     match serde_json::from_slice::<Document>(text) {
         Ok(document) if document.header.version > VERSION => Err(newer(document.header.version)),
         Ok(document) => intern(document).map_err(broken),
-        // A newer version may have fields that this one refuses: say so rather than blame a field.
-        Err(error) => Err(match version(text) {
-            Some(got) if got > VERSION => newer(got),
-            _ => broken(error.to_string()),
-        }),
+        Err(error) => Err(unreadable(path, text, &error)),
     }
-}
-
-/// The version that a header tells, whatever else stands in the document.
-fn version(text: &[u8]) -> Option<u32> {
-    #[derive(Deserialize)]
-    struct Document {
-        header: Header,
-    }
-    #[derive(Deserialize)]
-    struct Header {
-        version: u32,
-    }
-    serde_json::from_slice::<Document>(text).ok().map(|document| document.header.version)
 }
 
 /// Replaces what repeats from run to run (ids, build names, digests) by indices and shared text.

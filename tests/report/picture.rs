@@ -86,6 +86,29 @@ fn names_cannot_break_the_picture() {
 }
 
 #[test]
+fn a_format_has_the_same_colour_in_every_picture() {
+    let tiff = || warm(&id("tiff:strip-lzw/site/random", "warm"), 90);
+    let alone = picture(&file(vec![tiff()]));
+    let among = picture(&file(vec![tiff(), warm(&id("hdf5:chunked/site/random", "warm"), 12)]));
+    let dot = "<circle cx=\"";
+    let colours = |svg: &str| -> Vec<String> {
+        svg.split(dot).skip(1).filter_map(|rest| Some(rest.split("fill=\"").nth(1)?.get(..7)?.to_owned())).collect()
+    };
+    assert_eq!(colours(&alone), ["#009E73"], "{alone}");
+    assert!(among.contains("#009E73") && colours(&among).len() == 2);
+}
+
+#[test]
+fn several_files_have_a_line_each() {
+    let one = file(vec![warm(&id("npy:mmap/object/random", "warm"), 12)]);
+    let svg = svg(&[Input { name: "a.json", file: &one }, Input { name: "b.json", file: &one }]).expect("a picture");
+    for label in ["A: a.json", "B: b.json"] {
+        let line = format!("{label}, pcb 0.1.0 (abc1234def), libtorch 2.13.0, 2026-01-02 03:04:05 UTC");
+        assert!(svg.contains(&line), "{line}: {svg}");
+    }
+}
+
+#[test]
 fn nothing_cannot_be_plotted() {
     assert!(matches!(svg(&[Input { name: "", file: &file(Vec::new()) }]), Err(PlotError::Nothing)));
     let failed = file(vec![ended(&id("npy:mmap/object/random", "warm"), Outcome::Killed { signal: 9 })]);

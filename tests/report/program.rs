@@ -68,6 +68,9 @@ fn nothing_selected_is_4() {
 fn what_is_wrong_is_said_with_the_file() {
     let folder = folder(&small());
     std::fs::write(folder.path().join("cut.json"), "{\"header\":").expect("can be written");
+    let journal = serde_json::to_string(&small().header).expect("JSON") + "\n{\"case\":";
+    std::fs::write(folder.path().join("c.journal.jsonl"), journal).expect("can be written");
+    std::fs::write(folder.path().join("a.csv"), "file,case\n,null\n").expect("can be written");
     let mut newer = small();
     newer.header.version += 1;
     write(&folder.path().join("newer.json"), &newer, true).expect("a result file");
@@ -75,7 +78,13 @@ fn what_is_wrong_is_said_with_the_file() {
     older.header.version -= 1;
     write(&folder.path().join("older.json"), &older, true).expect("a result file");
     for (args, code, words) in [
-        (&["missing.json"][..], 1, "missing.json: "),
+        (&["missing.json"][..], 1, "pcb-report: missing.json: No such file or directory (os error 2)\n"),
+        (
+            &["c.journal.jsonl"],
+            1,
+            "c.journal.jsonl: the journal of an interrupted run; finish it with the same pcb-run command and --resume",
+        ),
+        (&["a.csv"], 1, "a.csv: not JSON, so no result file (is it a CSV?)"),
         (&["cut.json"], 1, "cut.json: not a complete result file"),
         (&["newer.json"], 1, "use a newer pcb"),
         (&["a.json", "older.json"], 2, "report them one by one"),

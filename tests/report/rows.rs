@@ -66,3 +66,22 @@ fn csv_and_json_lines_say_the_same() {
     }
     assert_eq!(count, file.runs.len());
 }
+
+#[test]
+fn without_runs_there_are_names_alone() {
+    let names = |file: &ResultFile| report("csv", file).lines().next().map(str::to_owned);
+    let empty = report("csv", &file(Vec::new()));
+    assert_eq!((empty.lines().count(), empty.lines().next().map(str::to_owned)), (1, names(&every_kind())));
+}
+
+#[test]
+fn a_config_is_one_line_and_what_is_not_toml_stays_as_it_is() {
+    let mut file = every_kind();
+    let config = |file: &ResultFile| -> Value {
+        let text = report("jsonl", file);
+        serde_json::from_str::<Value>(text.lines().next().expect("a row")).expect("JSON")["config"].clone()
+    };
+    assert_eq!(config(&file), serde_json::json!({ "repeats": 5, "name": "a, b" }));
+    file.header.config = "not = = toml".to_owned();
+    assert_eq!(config(&file), "not = = toml");
+}

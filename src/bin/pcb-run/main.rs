@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{CommandFactory, Parser};
 use pcb::cli::run::{Args, Listing};
 use pcb::cli::{self, exit};
@@ -35,7 +35,8 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::stderr(&format!("pcb-run: {error:#}"));
+            // Our errors name their own cause.
+            output::stderr(&format!("pcb-run: {error}"));
             ExitCode::from(code_of(&error))
         }
     }
@@ -79,7 +80,7 @@ fn run(args: &Args) -> Result<u8> {
         return show::nothing(&plan);
     }
     // Before any thread that lives on: the signals must be blocked in all of them.
-    let interrupt = Interrupt::catch().context("cannot catch signals")?;
+    let interrupt = Interrupt::catch().map_err(|e| anyhow::anyhow!("cannot catch signals: {e}"))?;
     let mut infos = Vec::new();
     for build in &mut builds {
         match runner::probe(build, &config, args.allow_debug, &interrupt)? {

@@ -9,7 +9,7 @@ use super::Import;
 use super::grid;
 use super::profiles::{Profile, Profiles};
 use super::sites::Draft;
-use crate::data::DataError;
+use crate::data::{DataError, counted};
 
 /// The table of objects, site by site: first those of the profile table, in its order, then those of the grid.
 pub fn build(
@@ -45,7 +45,8 @@ pub fn build(
         rows.extend(from_grid(import, site, index, missing));
     }
     if without_centre > 0 {
-        warnings.push(format!("{without_centre} rows of the table have no centre and were left out"));
+        let rows = counted(without_centre, "row");
+        warnings.push(format!("left out {rows} of the table without a centre"));
     }
     if rows.is_empty() {
         let path = table.map_or(import.images.as_path(), |(path, _)| path);

@@ -4,6 +4,7 @@ mod by_name;
 mod by_table;
 mod headers;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -70,9 +71,36 @@ fn key(plate: &str, well: &str, site: &str) -> Key {
     (plate.to_owned(), well_key(well), (site.parse().unwrap_or(u64::MAX), site))
 }
 
+/// What is listed but not there.
+enum Missing {
+    /// One channel of a site, by index; and the file, where its name is known.
+    Channel { draft: usize, channel: usize, file: Option<String> },
+    /// All of a site that only the table knows: its place in words.
+    Site(String),
+}
+
+/// Of the site `wanted`, or of all, what is missing of `channel`: in words, such as `its file A01_1_ER.tif is missing`.
+fn files_text(missing: &[Missing], wanted: Option<usize>, channel: usize) -> String {
+    let file = |missing: &Missing| match missing {
+        Missing::Channel { draft, channel: of, file } if *of == channel && wanted.is_none_or(|w| w == *draft) => {
+            file.clone()
+        }
+        _ => None,
+    };
+    let files: BTreeSet<String> = missing.iter().filter_map(file).collect();
+    match (files.first(), files.len()) {
+        (None, _) => String::new(),
+        (Some(file), 1) => format!(" (its file {file} is missing)"),
+        (Some(first), count) => format!(" (its {count} files are missing, the first {first})"),
+    }
+}
+
 impl Request<'_> {
     /// Finds the sites.
     pub fn plan(&self) -> Result<Plan, DataError> {
+        if let Err(error) = fs::read_dir(self.images) {
+            return Err(DataError::content(self.images, format!("{error}; --images must be a folder of TIFF files")));
+        }
         let mut files = Vec::new();
         scan(self.images, self.images, &mut files)?;
         files.sort();
@@ -114,25 +142,42 @@ impl Request<'_> {
         &self,
         mut channels: Vec<String>,
         mut drafts: Vec<Draft>,
-        missing: Vec<String>,
+        missing: Vec<Missing>,
     ) -> Result<Plan, DataError> {
         if !missing.is_empty() && !self.skip_missing {
-            return Err(DataError::Missing { names: missing });
+            let name = |missing: &Missing| match missing {
+                Missing::Channel { file: Some(file), .. } => file.clone(),
+                Missing::Channel { draft, channel, .. } => {
+                    format!("channel {} of {}", channels[*channel], drafts[*draft].name())
+                }
+                Missing::Site(site) => format!("all channels of {site}"),
+            };
+            let names: BTreeSet<String> = missing.iter().map(name).collect();
+            return Err(DataError::Missing { names: names.into_iter().collect() });
         }
-        let mut warnings: Vec<String> = missing.into_iter().map(|name| format!("missing: {name}")).collect();
-        for channel in (0..channels.len()).rev() {
-            if drafts.iter().all(|draft| draft.files[channel].is_none()) {
-                warnings.push(format!("left out channel {}: no site has it", channels.remove(channel)));
-                drafts.iter_mut().for_each(|draft| drop(draft.files.remove(channel)));
+        let had = |channel: &usize| drafts.iter().any(|draft| draft.files[*channel].is_some());
+        let (kept, lost): (Vec<usize>, Vec<usize>) = (0..channels.len()).partition(had);
+        let mut warnings = Vec::new();
+        for &channel in &lost {
+            let files = files_text(&missing, None, channel);
+            warnings.push(format!("left out channel {}: no site has it{files}", channels[channel]));
+        }
+        for (index, draft) in drafts.iter().enumerate() {
+            for &channel in kept.iter().filter(|&&channel| draft.files[channel].is_none()) {
+                let (site, files) = (draft.name(), files_text(&missing, Some(index), channel));
+                warnings.push(format!("left out {site}: it lacks channel {}{files}", channels[channel]));
             }
         }
-        drafts.retain(|draft| {
-            let whole = draft.files.iter().all(Option::is_some);
-            if !whole {
-                warnings.push(format!("left out {}: it lacks channels", draft.name()));
-            }
-            whole
-        });
+        let absent = |missing: Missing| match missing {
+            Missing::Site(site) => Some(format!("left out {site}: no file is there")),
+            Missing::Channel { .. } => None,
+        };
+        warnings.extend(missing.into_iter().filter_map(absent));
+        channels = kept.iter().map(|&channel| channels[channel].clone()).collect();
+        for draft in &mut drafts {
+            draft.files = kept.iter().map(|&channel| draft.files[channel].clone()).collect();
+        }
+        drafts.retain(|draft| draft.files.iter().all(Option::is_some));
         if channels.is_empty() || drafts.is_empty() {
             return Err(DataError::content(self.images, format!("no site is left: {}", warnings.join("; "))));
         }

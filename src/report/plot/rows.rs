@@ -148,13 +148,17 @@ fn order(row: &Row) -> f64 {
     value(State::Warm).or(value(State::AsIs)).or(value(State::Cold).map(|pass| pass * 1e9)).unwrap_or(f64::INFINITY)
 }
 
-/// One look for each format, whatever its variants.
+/// Formats whose look is the same in every picture, whatever else is in it.
+const FIXED: [&str; 4] = ["memory", "npy", "tiff", "ome-tiff"];
+
+/// One look for each format, whatever its variants: the fixed ones, then the others in the order of their names.
 fn looks<'a>(cases: &[&'a CaseSummary]) -> BTreeMap<&'a str, Look> {
     let mut formats: Vec<&str> =
         cases.iter().filter_map(|s| s.case.target.as_ref()).map(|t| t.format.as_str()).collect();
     formats.sort_unstable();
     formats.dedup();
-    formats.into_iter().enumerate().map(|(place, format)| (format, Look(place))).collect()
+    formats.retain(|format| !FIXED.contains(format));
+    FIXED.into_iter().chain(formats).enumerate().map(|(place, format)| (format, Look(place))).collect()
 }
 
 /// `tiff:tile128-deflate / site`, and what else tells a row from the others.

@@ -38,6 +38,16 @@ pub fn write(
     if exists(dataset, format, variant) {
         return Ok(());
     }
+    rewrite(dataset, format, variant, progress)
+}
+
+/// Does what [`write`] does also where the form [`exists`], since its files may be damaged: it is replaced in one step.
+pub fn rewrite(
+    dataset: &Dataset,
+    format: &Format,
+    variant: &Variant,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), FormatError> {
     let place = dataset.stored_dir(format.name, variant);
     if matches!(variant.stored, "none" | "source") {
         // Nothing of ours to write; the format says why it is not there.

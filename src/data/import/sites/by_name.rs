@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::{SourceFile, tiff_pages};
 
-use super::{Draft, Key, Request, key};
+use super::{Draft, Key, Missing, Request, key};
 use crate::data::DataError;
 use crate::data::import::names::{Parts, plain_site, well_key};
 
@@ -14,7 +14,7 @@ impl Request<'_> {
     pub(super) fn by_names(
         &self,
         files: &[PathBuf],
-        missing: &mut Vec<String>,
+        missing: &mut Vec<Missing>,
     ) -> Result<(Vec<String>, Vec<Draft>), DataError> {
         let mut found: BTreeMap<Key, (Parts, BTreeMap<String, SourceFile>)> = BTreeMap::new();
         let mut channels = BTreeSet::new();
@@ -54,9 +54,9 @@ impl Request<'_> {
                 site: parts.site,
                 ..Draft::default()
             };
-            for channel in &channels {
+            for (index, channel) in channels.iter().enumerate() {
                 if !of_site.contains_key(channel) {
-                    missing.push(format!("channel {channel} of {}", draft.name()));
+                    missing.push(Missing::Channel { draft: drafts.len(), channel: index, file: None });
                 }
                 draft.files.push(of_site.get(channel).cloned());
             }
@@ -77,7 +77,7 @@ impl Request<'_> {
     }
 
     /// Gives each site the rows of the table that say they belong to it.
-    fn join(&self, drafts: &mut [Draft], missing: &mut Vec<String>) -> Result<(), DataError> {
+    fn join(&self, drafts: &mut [Draft], missing: &mut Vec<Missing>) -> Result<(), DataError> {
         let mut by_place: HashMap<((String, u32), String), Vec<usize>> = HashMap::new();
         for (index, draft) in drafts.iter().enumerate() {
             by_place.entry((well_key(&draft.well), plain_site(&draft.site))).or_default().push(index);
@@ -94,7 +94,7 @@ impl Request<'_> {
                 |&at: &usize| drafts[at].plate.is_empty() || profile.plate.is_none() || drafts[at].plate == plate;
             match at.iter().copied().filter(named).collect::<Vec<_>>()[..] {
                 [] => {
-                    absent.insert(format!("all channels of plate {plate}, well {well}, site {site}"));
+                    absent.insert(format!("plate {plate}, well {well}, site {site}"));
                 }
                 [one] => {
                     let draft = &mut drafts[one];
@@ -112,7 +112,7 @@ impl Request<'_> {
                 }
             }
         }
-        missing.extend(absent);
+        missing.extend(absent.into_iter().map(Missing::Site));
         self.name_plates(drafts);
         Ok(())
     }

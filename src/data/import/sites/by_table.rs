@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::SourceFile;
 
-use super::{Draft, Key, Request, key};
+use super::{Draft, Key, Missing, Request, key};
 use crate::data::DataError;
 use crate::data::import::profiles::Profiles;
 
@@ -17,7 +17,7 @@ impl Request<'_> {
         path: &Path,
         profiles: &Profiles,
         files: &[PathBuf],
-        missing: &mut Vec<String>,
+        missing: &mut Vec<Missing>,
     ) -> Result<Vec<Draft>, DataError> {
         let mut by_name: HashMap<&OsStr, Vec<&PathBuf>> = HashMap::new();
         for file in files {
@@ -43,16 +43,15 @@ impl Request<'_> {
             }
             draft.rows.push(index);
         }
-        let mut out = Vec::new();
+        let mut out: Vec<Draft> = Vec::new();
         for (first, mut draft) in drafts.into_values() {
-            for (name, channel) in profiles.rows[first].files.iter().zip(&profiles.channels) {
+            for (channel, name) in profiles.rows[first].files.iter().enumerate() {
                 let file = match name {
                     Some(name) => self.named(name, &by_name)?,
                     None => None,
                 };
                 if file.is_none() {
-                    let unnamed = || format!("channel {channel} of {}", draft.name());
-                    missing.push(name.clone().unwrap_or_else(unnamed));
+                    missing.push(Missing::Channel { draft: out.len(), channel, file: name.clone() });
                 }
                 draft.files.push(file);
             }
