@@ -107,9 +107,10 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
     if let Some(Ok(proof)) = &context.after {
         match (proof.resident < proof.pages, read_nothing(&finished)) {
             (true, true) => flags.push(Flag::EvictedUnread),
-            (false, false) => flags.push(Flag::WarmRead),
+            // `memory` has no files to be warm: it reads its reference when it is opened.
+            (false, false) if proof.files > 0 => flags.push(Flag::WarmRead),
             // Gone and read again: not warm. Neither: warm.
-            (true, false) | (false, true) => {}
+            (true, false) | (false, _) => {}
         }
     }
     let outcome = outcome(&context, &report, &finished);

@@ -41,7 +41,7 @@ pub fn write(
     rewrite(dataset, format, variant, progress)
 }
 
-/// Does what [`write`] does also where the form [`exists`], since its files may be damaged: it is replaced in one step.
+/// Does what [`write()`] does also where the form [`exists`], since its files may be damaged: it is replaced in one step.
 pub fn rewrite(
     dataset: &Dataset,
     format: &Format,
