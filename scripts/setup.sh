@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings what a build needs and cargo does not: libtorch. Either a torch that is there already
+# Brings what a build needs and cargo does not: libtorch, and a CMake that HDF5 likes. Either a torch that is there already
 # (LIBTORCH, or the one of the active Python), or the wheel from PyPI in a venv of our own.
 #
 #   scripts/setup.sh            for building and testing (0.6 GB to download, 1.2 GB on disk)
@@ -10,7 +10,7 @@
 #
 # Leaves three ignored things in the checkout:
 #   .libtorch          link to the torch folder that was chosen; delete it to choose again
-#   .cargo/local.toml  tells cargo where libtorch and the build folder are
+#   .cargo/local.toml  tells cargo where libtorch, cmake and the build folder are
 #   .venv              link to the Python of the Python host (with --python)
 #
 # All else lies in the cache folder: ${PCB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pcb}
@@ -19,6 +19,8 @@ set -euo pipefail
 
 TORCH_SERIES=2.13             # what the tch crate in Cargo.toml was written for
 TORCH_VERSION=2.13.0
+CMAKE_MIN=3.26                # what the HDF5 that we build asks for
+CMAKE_VERSION=4.1.0
 JSONSCHEMA_VERSION=4.26.0
 PYTHON_MIN=11                 # 3.11
 
@@ -158,6 +160,23 @@ install_python() {
     link "$venv" .venv
 }
 
+# HDF5 is built from source, so that its version means one thing; Debian 12's cmake is too old for it.
+choose_cmake() {
+    local have what="cmake $CMAKE_VERSION"
+    cmake=${CMAKE:-$(command -v cmake || true)}
+    if [ -n "$cmake" ]; then
+        have=$("$cmake" --version 2>/dev/null | sed -n 's/^cmake version //p')
+        if [ "$(printf '%s\n' "$CMAKE_MIN" "$have" | sort -V | head -n 1)" = "$CMAKE_MIN" ]; then return; fi
+    fi
+    if ! stamped cmake "$what"; then
+        make_venv
+        say "installing cmake $CMAKE_VERSION in $venv (once, 30 MB), for HDF5"
+        pip_install --no-warn-conflicts --quiet "cmake==$CMAKE_VERSION"
+        stamp cmake "$what"
+    fi
+    cmake=$venv/bin/cmake
+}
+
 install_schema() {
     local what="jsonschema $JSONSCHEMA_VERSION"
     if stamped schema "$what"; then return; fi
@@ -252,7 +271,8 @@ configure_cargo() {
 build-dir = \"$build\"
 
 [env]
-LIBTORCH = \"$(readlink -f "$root/.libtorch")\""
+LIBTORCH = \"$(readlink -f "$root/.libtorch")\"
+CMAKE = \"$cmake\""
     if [ -f "$file" ] && [ "$(<"$file")" = "$text" ]; then return; fi
     need_rust
     printf '%s\n' "$text" >"$file.$$"
@@ -285,6 +305,7 @@ if [ "${1-}" = --clean ]; then
     exit
 fi
 choose_libtorch
+choose_cmake
 own_build_folder
 configure_cargo
 case ${1-} in

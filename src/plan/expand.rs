@@ -19,8 +19,8 @@ pub struct Facts {
     pub dtype: Dtype,
     /// Height and width of an object record.
     pub record: (u32, u32),
-    /// Whether it has source files that can be read in place.
-    pub imported: bool,
+    /// The format of its source files, which are read in place; `None` for a generated one.
+    pub source: Option<&'static str>,
 }
 
 /// The config asks for something that does not exist.
@@ -113,22 +113,33 @@ fn crops(sweep: &Sweep) -> Result<Vec<Crop>, PlanError> {
     Ok(crops)
 }
 
-/// The stored forms that `text` names in these layouts: `format:variant`, `format`, or `all`. A wildcard takes what
-/// exists; a variant named in full that has none of the layouts is an error.
+/// The stored forms that `text` names in these layouts: `format:variant`, `format`, or `all`; `format` may be `all` and
+/// `variant` a role, `default` or `tuned`. A wildcard or a role takes what exists; a variant named in full that has none
+/// of the layouts is an error.
 fn forms(text: &str, layouts: &[Layout]) -> Result<Vec<(String, String, Layout)>, PlanError> {
     let row = |format: &Format, variant: &Variant| (format.name.to_owned(), variant.name.to_owned(), variant.layout);
     let matching = |format: &'static Format| {
         format.variants.iter().filter(|v| layouts.contains(&v.layout)).map(move |v| row(format, v))
     };
-    if text == "all" {
-        return Ok(FORMATS.iter().flat_map(matching).collect());
-    }
     let (name, variant) = text.split_once(':').map_or((text, None), |(name, variant)| (name, Some(variant)));
+    let role = variant.filter(|word| matches!(*word, "default" | "tuned"));
+    let with_role = |format: &'static Format, role: &str| -> Vec<_> {
+        let wanted = format.variants.iter().filter(|v| layouts.contains(&v.layout) && v.role.answers(role));
+        wanted.map(|v| row(format, v)).collect()
+    };
+    match (name, variant, role) {
+        ("all", None, _) => return Ok(FORMATS.iter().flat_map(matching).collect()),
+        ("all", _, Some(role)) => return Ok(FORMATS.iter().flat_map(|format| with_role(format, role)).collect()),
+        _ => {}
+    }
     let Some(format) = FORMATS.iter().find(|format| format.name == name) else {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         return Err(PlanError::Unknown(format!("unknown format {name:?}; known: all, {}", known.join(", "))));
     };
     let Some(variant) = variant else { return Ok(matching(format).collect()) };
+    if let Some(role) = role {
+        return Ok(with_role(format, role));
+    }
     let found: Vec<_> = format.variants.iter().filter(|v| v.name == variant).collect();
     if found.is_empty() {
         let known: BTreeSet<&str> = format.variants.iter().map(|v| v.name).collect();
@@ -154,8 +165,11 @@ fn why_not(case: &Case, facts: &BTreeMap<String, Facts>) -> Option<String> {
     let Some(facts) = facts.get(&target.dataset) else {
         return (target.variant == "source").then(|| "the dataset is generated: it has no source files".into());
     };
-    if target.variant == "source" && !facts.imported {
-        return Some("the dataset is generated: it has no source files".into());
+    if target.variant == "source" && facts.source != Some(&target.format) {
+        return Some(match facts.source {
+            Some(format) => format!("the dataset's source files are {format}"),
+            None => "the dataset is generated: it has no source files".into(),
+        });
     }
     let (height, width) = facts.record;
     if target.layout == Layout::Object && (target.crop.height > height || target.crop.width > width) {
@@ -177,7 +191,7 @@ mod tests {
 
     fn expanded(text: &str) -> (Vec<String>, Vec<String>) {
         let config = config::parse("c.toml", text, &[]).expect("valid");
-        let facts = Facts { channels: 3, dtype: Dtype::U16, record: (96, 96), imported: false };
+        let facts = Facts { channels: 3, dtype: Dtype::U16, record: (96, 96), source: None };
         let (cases, pruned) = expand(&config, None, &BTreeMap::from([("d".to_owned(), facts)])).expect("expands");
         let ids = cases.iter().map(ToString::to_string).collect();
         (ids, pruned.iter().map(|p| format!("{}: {}", p.case, p.reason)).collect())

@@ -36,7 +36,7 @@ fn facts_of(info: &DatasetInfo) -> Facts {
         channels: info.channels.len(),
         dtype: info.dtype,
         record: (info.record.height, info.record.width),
-        imported: info.sites.iter().any(|site| !site.source.is_empty()),
+        source: info.source_format(),
     }
 }
 

@@ -52,7 +52,7 @@ fn plate(info: &DatasetInfo, seed: u64) -> Plate {
 fn sources(mut names: Vec<PathBuf>) -> Vec<SourceFile> {
     names.sort_by_key(|name| (name.as_os_str().len(), name.clone()));
     let place = |name: &PathBuf| Path::new("source").join(name.file_name().unwrap_or_default());
-    names.iter().map(|name| SourceFile { path: place(name), page: 0 }).collect()
+    names.iter().map(|name| SourceFile::tiff(place(name), 0)).collect()
 }
 
 /// The pixels read by way of the sources are those that were generated.

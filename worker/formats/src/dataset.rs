@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::crop::{self, Window};
 use crate::{
-    DatasetInfo, FormatError, ObjectTable, Pixels, SitePixels, SourceFile, Variant, digest, npy, objects, tiff,
+    DatasetInfo, FormatError, ObjectTable, Pixels, SitePixels, SourceFile, Variant, digest, npy, objects, source,
 };
 
 /// An open dataset.
@@ -131,13 +131,13 @@ impl Dataset {
             return Ok(SitePixels { channels, height, width, data: array.data });
         }
         // All pages are looked at first: a shape that a file does not have costs no memory.
-        for source in &site.source {
-            tiff::check_plane(&self.source_path(source), source.page, self.info.dtype, height, width)?;
+        for file in &site.source {
+            source::check_plane(&self.source_path(file), file, self.info.dtype, (height, width))?;
         }
         let plane = height * width * self.info.dtype.size();
         let mut data = Pixels::zeros(self.info.dtype, shape.iter().product());
-        for (source, out) in site.source.iter().zip(data.bytes_mut().chunks_exact_mut(plane)) {
-            tiff::read_plane(&self.source_path(source), source.page, self.info.dtype, height, width, out)?;
+        for (file, out) in site.source.iter().zip(data.bytes_mut().chunks_exact_mut(plane)) {
+            source::read_plane(&self.source_path(file), file, self.info.dtype, (height, width), out)?;
         }
         Ok(SitePixels { channels, height, width, data })
     }

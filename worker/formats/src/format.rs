@@ -50,8 +50,66 @@ pub struct Variant {
     pub parameters: &'static str,
     /// Whether pixels are read through a memory mapping: then `rchar` says nothing.
     pub mapped: bool,
+    /// What it stands for among the variants of its format and layout.
+    pub role: Role,
     /// One line for `--list formats`.
     pub about: &'static str,
+}
+
+/// What a variant stands for among the variants of its format and layout; at most one of each is the default, and at
+/// most one is tuned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// One way among others.
+    Plain,
+    /// What the format's own community writes and reads by default.
+    Default,
+    /// The best known for crops.
+    Tuned,
+    /// Both.
+    DefaultAndTuned,
+}
+
+impl Role {
+    /// The word of a config that asks for it: `npy:default` and `npy:tuned` are the variants with that role.
+    pub fn answers(self, word: &str) -> bool {
+        match word {
+            "default" => matches!(self, Self::Default | Self::DefaultAndTuned),
+            "tuned" => matches!(self, Self::Tuned | Self::DefaultAndTuned),
+            _ => false,
+        }
+    }
+}
+
+impl Variant {
+    /// A variant that stores pixels in its own way, which `parameters` tells in words; neither default nor tuned.
+    pub const fn new(name: &'static str, layout: Layout, parameters: &'static str) -> Self {
+        Self { name, layout, stored: name, parameters, mapped: false, role: Role::Plain, about: parameters }
+    }
+
+    /// The same with another role.
+    #[must_use]
+    pub const fn role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The same, reading the stored form called `stored`.
+    #[must_use]
+    pub const fn stored(self, stored: &'static str) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// The same, read through a memory mapping.
+    #[must_use]
+    pub const fn mapped(self) -> Self {
+        Self { mapped: true, ..self }
+    }
+
+    /// The same with a line of its own for `--list formats`.
+    #[must_use]
+    pub const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
 }
 
 /// What a reader is opened for.

@@ -77,10 +77,58 @@ pub struct Site {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceFile {
-    /// The file; relative paths start at the dataset's folder.
+    /// The file (or the folder of an OME-Zarr array); relative paths start at the dataset's folder.
     pub path: PathBuf,
-    /// Page (image file directory) of the file.
+    /// What it is.
+    #[serde(default, skip_serializing_if = "SourceKind::is_tiff")]
+    pub kind: SourceKind,
+    /// Plane of the image: page (image file directory) of a TIFF file, channel of an OME-Zarr or OME-Arrow image.
     pub page: u32,
+    /// Row of a table of images; 0 for files that hold one image.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub row: u64,
+    /// Column of images of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+}
+
+/// What a source file is: which format reads it in place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceKind {
+    /// A TIFF file of one or more pages.
+    #[default]
+    Tiff,
+    /// An image of an OME-Zarr plate: the folder of one array.
+    OmeZarr,
+    /// A row of an OME-Arrow column in a Parquet file.
+    OmeArrow,
+}
+
+impl SourceKind {
+    /// Name of the format whose variant `source` reads it.
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::Tiff => "tiff",
+            Self::OmeZarr => "ome-zarr",
+            Self::OmeArrow => "ome-arrow",
+        }
+    }
+
+    fn is_tiff(&self) -> bool {
+        *self == Self::Tiff
+    }
+}
+
+fn is_zero(row: &u64) -> bool {
+    *row == 0
+}
+
+impl SourceFile {
+    /// A page of a TIFF file.
+    pub fn tiff(path: impl Into<PathBuf>, page: u32) -> Self {
+        Self { path: path.into(), kind: SourceKind::Tiff, page, row: 0, column: None }
+    }
 }
 
 impl Site {
@@ -92,6 +140,14 @@ impl Site {
 }
 
 impl DatasetInfo {
+    /// Name of the format that every source file of this dataset is in; `None` for one that was generated.
+    pub fn source_format(&self) -> Option<&'static str> {
+        let mut kinds = self.sites.iter().flat_map(|site| &site.source).map(|source| source.kind.format());
+        let first = kinds.next()?;
+        let listed = self.sites.iter().all(|site| !site.source.is_empty());
+        (listed && kinds.all(|kind| kind == first)).then_some(first)
+    }
+
     /// Writes `dataset.json`; the file appears under its name only when complete.
     pub fn write(&self, path: &Path) -> Result<(), FormatError> {
         atomic::write(path, |file| {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use pcb_protocol::Layout;
 
 use crate::crop::{Cutter, cut_site};
+use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Probe, Reader, ReferenceCrops, SitePixels, Stage, Variant};
 
 /// The row of [`crate::FORMATS`].
@@ -13,22 +14,14 @@ pub const FORMAT: Format = Format {
     about: "decoded pixels, all read when opened: the ceiling without I/O; has no files and no cold state",
     writer: 0,
     variants: &[
-        Variant {
-            name: "ram",
-            layout: Layout::Object,
-            stored: "none",
-            parameters: "",
-            mapped: false,
-            about: "the crops themselves; a read is one copy",
-        },
-        Variant {
-            name: "ram",
-            layout: Layout::Site,
-            stored: "none",
-            parameters: "",
-            mapped: false,
-            about: "whole sites; a read copies the rows of a crop",
-        },
+        Variant::new("ram", Layout::Object, "")
+            .stored("none")
+            .role(Role::DefaultAndTuned)
+            .about("the crops themselves; a read is one copy"),
+        Variant::new("ram", Layout::Site, "")
+            .stored("none")
+            .role(Role::DefaultAndTuned)
+            .about("whole sites; a read copies the rows of a crop"),
     ],
     open,
     files,

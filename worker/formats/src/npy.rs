@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_protocol::Layout;
 
+use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Pixels, Reader, SitePixels, Variant};
 use file::Way;
 use header::Header;
@@ -29,12 +30,12 @@ pub const FORMAT: Format = Format {
 };
 
 const fn variant(name: &'static str, layout: Layout, stored: &'static str, about: &'static str) -> Variant {
-    let mapped = matches!(name.as_bytes(), b"mmap");
-    Variant { name, layout, stored, parameters: "", mapped, about }
+    let variant = Variant::new(name, layout, "").stored(stored).about(about);
+    if matches!(name.as_bytes(), b"mmap") { variant.mapped() } else { variant }
 }
 
 const VARIANTS: &[Variant] = &[
-    variant("mmap", Layout::Object, STACK, "all records in one file, mapped"),
+    variant("mmap", Layout::Object, STACK, "all records in one file, mapped").role(Role::Tuned),
     variant("pread", Layout::Object, STACK, "all records in one file, read at their offset"),
     variant("reopen", Layout::Object, STACK, "all records in one file, opened and closed for each sample"),
     variant(
@@ -42,8 +43,9 @@ const VARIANTS: &[Variant] = &[
         Layout::Object,
         EACH,
         "a file for each record, opened and closed for each sample; reads whole files, as numpy.load does",
-    ),
-    variant("mmap", Layout::Site, SITE, "a file for each site, mapped when first touched"),
+    )
+    .role(Role::Default),
+    variant("mmap", Layout::Site, SITE, "a file for each site, mapped when first touched").role(Role::DefaultAndTuned),
     variant("pread", Layout::Site, SITE, "a file for each site, opened when first touched, read at its offsets"),
     variant("reopen", Layout::Site, SITE, "a file for each site, opened and closed for each sample"),
 ];

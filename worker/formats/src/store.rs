@@ -15,11 +15,12 @@ use manifest::Manifest;
 pub use verify::{check_objects, verify};
 
 /// Whether the stored form of this variant is complete on disk and holds this dataset. Forms without a folder of their
-/// own: `memory` always is, `source` is when the dataset was imported.
+/// own: `memory` always is, `source` is when the dataset
+/// was imported from files of this format.
 pub fn exists(dataset: &Dataset, format: &Format, variant: &Variant) -> bool {
     match variant.stored {
         "none" => true,
-        "source" => dataset.info.sites.iter().all(|site| !site.source.is_empty()),
+        "source" => dataset.info.source_format() == Some(format.name),
         _ => {
             let found = Manifest::read(&dataset.stored_dir(format.name, variant));
             found.is_some_and(|found| found == Manifest::of(dataset, format, variant))

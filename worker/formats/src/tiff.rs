@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 
 use pcb_protocol::Layout;
 
+use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
 use page::Compression;
 use reader::TiffReader;
 use write::Form;
 
 pub use page::PageInfo;
-pub use whole::{check_plane, read_plane, tiff_pages};
+pub use reader::check;
+pub use whole::{plane_info, read_plane, tiff_pages};
 
 /// Version of the writer of both. 1: first version.
 const WRITER: u32 = 1;
@@ -49,14 +51,14 @@ pub const OME_TIFF: Format = Format {
 };
 
 const fn site(name: &'static str, parameters: &'static str) -> Variant {
-    Variant { name, layout: Layout::Site, stored: name, parameters, mapped: false, about: parameters }
+    Variant::new(name, Layout::Site, parameters)
 }
 
-const STRIP_NONE: Variant = site("strip-none", "strips of 64 KiB (at least one row), uncompressed");
+const STRIP_NONE: Variant = site("strip-none", "strips of 64 KiB (at least one row), uncompressed").role(Role::Default);
 const STRIP_LZW: Variant = site("strip-lzw", "strips of 64 KiB (at least one row), LZW without predictor");
 const STRIP_DEFLATE: Variant =
     site("strip-deflate", "strips of 64 KiB (at least one row), Deflate 6 without predictor");
-const TILE_NONE: Variant = site("tile128-none", "tiles of 128x128, uncompressed");
+const TILE_NONE: Variant = site("tile128-none", "tiles of 128x128, uncompressed").role(Role::Tuned);
 const TILE_LZW: Variant = site("tile128-lzw", "tiles of 128x128, LZW without predictor");
 const TILE_DEFLATE: Variant = site("tile128-deflate", "tiles of 128x128, Deflate 6 without predictor");
 
@@ -132,12 +134,12 @@ fn files(dataset: &Dataset, variant: &Variant, format: &str) -> Result<Vec<PathB
     Ok(files)
 }
 
-/// An error unless every site of the dataset lists its source files.
+/// An error unless the dataset was imported from TIFF files.
 fn imported(dataset: &Dataset) -> Result<(), FormatError> {
-    if dataset.info.sites.iter().all(|site| !site.source.is_empty()) {
+    if dataset.info.source_format() == Some("tiff") {
         return Ok(());
     }
-    Err(FormatError::Unsupported(format!("dataset {} was generated; it has no source files", dataset.info.name)))
+    Err(FormatError::Unsupported(format!("dataset {}: it has no TIFF source files", dataset.info.name)))
 }
 
 fn channel_file(dataset: &Dataset, site: usize, channel: usize) -> String {

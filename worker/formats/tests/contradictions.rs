@@ -54,7 +54,7 @@ fn a_header_that_promises_more_than_its_file_holds_is_refused() {
         lying_tiff(&path, height, width, rows);
         assert_names(&refused(tiff_pages(&path)), &path);
         // A dataset that believed it: refused when opened, or when its pixels are asked for.
-        let source = vec![SourceFile { path: "lie.tif".into(), page: 0 }];
+        let source = vec![SourceFile::tiff("lie.tif", 0)];
         let (plate, well, site) = ("P".into(), "A01".into(), "1".into());
         let site = Site { plate, well, site, height, width, digest: String::new(), source };
         let dataset =

@@ -76,7 +76,7 @@ fn strips_of_the_tiff_crate_are_read_in_place() {
                 data.bytes_mut()[..half].copy_from_slice(pages[1].bytes());
                 data.bytes_mut()[half..].copy_from_slice(pages[0].bytes());
                 let whole = SitePixels { channels: 2, height: height as usize, width: width as usize, data };
-                let source = [1, 0].map(|page| SourceFile { path: "pages.tif".into(), page }).to_vec();
+                let source = [1, 0].map(|page| SourceFile::tiff("pages.tif", page)).to_vec();
                 let site = Site {
                     plate: "P".into(),
                     well: "B02".into(),

@@ -72,7 +72,7 @@ fn tifffiles_ome_tiffs_have_the_digests_of_their_manifest() {
             let pages = tiff_pages(&path).expect("pages");
             assert_eq!(pages.len(), 3);
             assert!(pages.iter().all(|page| (page.height, page.width, page.dtype) == (96, 128, Dtype::U16)));
-            let source = (0..3).map(|page| SourceFile { path: path.clone(), page }).collect();
+            let source = (0..3).map(|page| SourceFile::tiff(path.clone(), page)).collect();
             sites.push(site(index, 96, 128, manifest["sha256"][id].as_str().expect("a digest"), source));
             rows.extend(objects(index, 96, 128));
         }
@@ -117,7 +117,7 @@ fn microscope_tiffs_have_the_digests_that_tifffile_gives() {
             let path = images.join(name);
             let page = tiff_pages(&path).expect("pages")[0];
             assert_eq!(page.dtype, dtype);
-            sites.push(site(index, page.height, page.width, digest, vec![SourceFile { path, page: 0 }]));
+            sites.push(site(index, page.height, page.width, digest, vec![SourceFile::tiff(path, 0)]));
             rows.extend(objects(index, page.height, page.width));
         }
         let dataset = support::finish(scratch.path(), dtype, channels(1), sites, rows, (64, 64));

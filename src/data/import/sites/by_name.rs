@@ -70,10 +70,10 @@ impl Request<'_> {
     fn channels_of(&self, file: &Path, parts: &Parts) -> Result<Vec<(String, SourceFile)>, DataError> {
         let path = self.images.join(file);
         if let Some(channel) = &parts.channel {
-            return Ok(vec![(channel.clone(), SourceFile { path, page: 0 })]);
+            return Ok(vec![(channel.clone(), SourceFile::tiff(path, 0))]);
         }
         let pages = tiff_pages(&path)?.len() as u32;
-        Ok((0..pages).map(|page| (format!("ch{}", page + 1), SourceFile { path: path.clone(), page })).collect())
+        Ok((0..pages).map(|page| (format!("ch{}", page + 1), SourceFile::tiff(path.clone(), page))).collect())
     }
 
     /// Gives each site the rows of the table that say they belong to it.

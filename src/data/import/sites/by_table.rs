@@ -64,7 +64,7 @@ impl Request<'_> {
         let base = Path::new(name).file_name().unwrap_or_default();
         match by_name.get(base).map_or(&[][..], Vec::as_slice) {
             [] => Ok(None),
-            [file] => Ok(Some(SourceFile { path: self.images.join(file), page: 0 })),
+            [file] => Ok(Some(SourceFile::tiff(self.images.join(file), 0))),
             [a, b, ..] => {
                 let problem =
                     format!("two files are called {name}: {}, {}; import one folder", a.display(), b.display());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{PageInfo, Site, SourceFile, tiff_pages};
+use pcb_formats::{Site, plane_info};
 use pcb_protocol::Dtype;
 
 use super::Plan;
@@ -23,7 +23,7 @@ pub fn describe(plan: &Plan) -> Result<(Vec<Site>, Dtype), DataError> {
             source: Vec::new(),
         };
         for source in draft.files.iter().flatten() {
-            let page = page_info(source)?;
+            let page = plane_info(&source.path, source)?;
             let (expected, first) = dtype.get_or_insert_with(|| (page.dtype, source.path.clone()));
             if page.dtype != *expected {
                 let problem = format!("{}; expected {expected} as in {}", page.dtype, first.display());
@@ -46,15 +46,6 @@ pub fn describe(plan: &Plan) -> Result<(Vec<Site>, Dtype), DataError> {
         Some((dtype, _)) => Ok((sites, dtype)),
         None => Err(DataError::Usage("no site to import".into())),
     }
-}
-
-fn page_info(source: &SourceFile) -> Result<PageInfo, DataError> {
-    let pages = tiff_pages(&source.path)?;
-    let Some(page) = pages.get(source.page as usize).copied() else {
-        let problem = format!("{} pages; expected a page {}", pages.len(), source.page);
-        return Err(DataError::content(&source.path, problem));
-    };
-    Ok(page)
 }
 
 /// Paths as `dataset.json` holds them: those below the data folder `root` are relative to the dataset's folder, so that

@@ -23,8 +23,14 @@ pub fn tiff_pages(path: &Path) -> Result<Vec<PageInfo>, FormatError> {
     tiff.directories().map(|directory| Ok(Page::parse(&tiff, &directory?)?.info)).collect()
 }
 
+/// Shape and dtype of page number `page` of the TIFF file at `path`.
+pub fn plane_info(path: &Path, page: u32) -> Result<PageInfo, FormatError> {
+    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
+    Ok(Page::read(path, &file, page)?.info)
+}
+
 /// An error unless page number `page` of the TIFF file at `path` has this dtype and shape. Returns the open file.
-pub fn check_plane(path: &Path, page: u32, dtype: Dtype, height: usize, width: usize) -> Result<File, FormatError> {
+fn check_plane(path: &Path, page: u32, dtype: Dtype, height: usize, width: usize) -> Result<File, FormatError> {
     let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
     let expected = PageInfo { height: height as u32, width: width as u32, dtype };
     reader::check(path, page, Page::read(path, &file, page)?.info, expected)?;
