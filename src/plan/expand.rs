@@ -224,6 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn roles_take_one_variant_of_each_format_and_layout_that_has_one() {
+        let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='npy:default'\nlayout=['object','site']\nstate='warm'");
+        assert!(cases[0].contains("/npy:each/object/") && cases[1].contains("/npy:mmap/site/"), "{cases:?}");
+        assert_eq!(cases.len(), 3);
+        let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='all:tuned'\nlayout='site'\nstate='warm'");
+        for wanted in ["/npy:mmap/site/", "/tiff:tile128-none/site/", "/ome-tiff:tile128-none/site/"] {
+            assert_eq!(cases.iter().filter(|case| case.contains(wanted)).count(), 1, "{wanted} of {cases:?}");
+        }
+        // A format that has no such variant in the layout is left out of `all`, as with every wildcard.
+        assert!(!cases.iter().any(|case| case.contains("/object/")));
+    }
+
+    #[test]
     fn unknown_formats_name_the_known_ones() {
         for (format, word) in [("zar", "npy"), ("npy:nmap", "mmap"), ("npy:each", "layout object only")] {
             let text = format!("[[sweep]]\nformat='{format}'\nlayout='site'");

@@ -266,3 +266,29 @@ pub fn find(format: &str, variant: &str, layout: Layout) -> Result<(&'static For
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_layout_of_a_format_has_one_variant_of_each_name_and_role_at_most_and_a_default() {
+        for format in FORMATS {
+            let mut names = BTreeSet::new();
+            let layouts: BTreeSet<String> = format.variants.iter().map(|v| v.layout.to_string()).collect();
+            for variant in format.variants {
+                assert!(names.insert((variant.name, variant.layout.to_string())), "{}:{}", format.name, variant.name);
+                assert!(!["default", "tuned"].contains(&variant.name), "{} is a role's name", variant.name);
+            }
+            for layout in layouts {
+                for role in ["default", "tuned"] {
+                    let found = format.variants.iter().filter(|v| v.layout.to_string() == layout);
+                    let count = found.filter(|v| v.role.answers(role)).count();
+                    assert_eq!(count, 1, "{} {layout} {role}", format.name);
+                }
+            }
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod digest;
 mod error;
 mod format;
 mod info;
+mod libraries;
 mod memory;
 #[expect(unsafe_code, reason = "mapping a file is unsafe; see the module's reason")]
 mod mmap;
@@ -30,6 +31,7 @@ pub use digest::site_digest;
 pub use error::FormatError;
 pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Role, Stage, Variant, find};
 pub use info::{DatasetInfo, Record, Site, SourceFile, SourceKind, VERSION};
+pub use libraries::libraries;
 pub use npy::{Array, read_npy, write_npy, write_site_npy};
 pub use objects::{Object, ObjectTable};
 pub use pixels::{Pixels, SitePixels};
