@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn roles_take_one_variant_of_each_format_and_layout_that_has_one() {
-        let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='npy:default'\nlayout=['object','site']\nstate='warm'");
+        let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='npy:default'\ncrop=64\nlayout=['object','site']\nstate='warm'");
         assert!(cases[0].contains("/npy:each/object/") && cases[1].contains("/npy:mmap/site/"), "{cases:?}");
         assert_eq!(cases.len(), 3);
         let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='all:tuned'\nlayout='site'\nstate='warm'");

@@ -97,7 +97,7 @@ fn form(stored: &str) -> Result<Form, FormatError> {
 fn open(spec: &OpenSpec, format: &str) -> Result<Box<dyn Reader>, FormatError> {
     let reader = match (spec.variant.stored, format) {
         ("source", _) => {
-            imported(&spec.dataset)?;
+            spec.dataset.check_source("tiff")?;
             TiffReader::open(spec, spec.dataset.root.clone(), |dataset, _, site, channel| {
                 let source = &dataset.info.sites[site].source[channel];
                 (dataset.source_path(source), source.page)
@@ -118,7 +118,7 @@ fn files(dataset: &Dataset, variant: &Variant, format: &str) -> Result<Vec<PathB
     let sites = 0..dataset.info.sites.len();
     let mut files: Vec<PathBuf> = match (variant.stored, format) {
         ("source", _) => {
-            imported(dataset)?;
+            dataset.check_source("tiff")?;
             let sources = dataset.info.sites.iter().flat_map(|site| &site.source);
             sources.map(|source| dataset.source_path(source)).collect()
         }
@@ -132,14 +132,6 @@ fn files(dataset: &Dataset, variant: &Variant, format: &str) -> Result<Vec<PathB
     // Several channels of an import may lie in one file.
     files.dedup();
     Ok(files)
-}
-
-/// An error unless the dataset was imported from TIFF files.
-fn imported(dataset: &Dataset) -> Result<(), FormatError> {
-    if dataset.info.source_format() == Some("tiff") {
-        return Ok(());
-    }
-    Err(FormatError::Unsupported(format!("dataset {}: it has no TIFF source files", dataset.info.name)))
 }
 
 fn channel_file(dataset: &Dataset, site: usize, channel: usize) -> String {
@@ -157,7 +149,7 @@ fn write_tiff(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), FormatError> {
     if variant.stored == "source" {
-        return imported(dataset);
+        return dataset.check_source("tiff");
     }
     let form = form(variant.stored)?;
     let total = dataset.info.sites.len();
