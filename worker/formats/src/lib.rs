@@ -19,6 +19,7 @@ mod npy;
 mod objects;
 mod pixels;
 mod raw;
+mod record;
 mod reference;
 mod source;
 mod staging;
