@@ -140,6 +140,42 @@ pub fn write(dataset: &Dataset, format: &Format, variant: &Variant) {
     store::write(dataset, format, variant, &mut |_, _| {}).expect("written");
 }
 
+/// Like [`write`], but says no where the format cannot hold such pixels.
+pub fn try_write(dataset: &Dataset, format: &Format, variant: &Variant) -> bool {
+    match store::write(dataset, format, variant, &mut |_, _| {}) {
+        Ok(()) => true,
+        Err(FormatError::Unsupported(why)) => {
+            assert!(why.contains(&dataset.info.dtype.to_string()), "says what it cannot hold: {why}");
+            false
+        }
+        Err(error) => panic!("{}:{}: {error}", format.name, variant.name),
+    }
+}
+
+/// Whether a variant stores pixels otherwise than one after the other.
+pub fn is_packed(format: &Format, variant: &Variant) -> bool {
+    let codecs = ["lzw", "deflate", "gzip", "zstd", "blosc", "lz4", "delta"];
+    let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name.starts_with("dataset"));
+    format.name == "png" || typed || codecs.iter().any(|codec| variant.stored.contains(codec))
+}
+
+/// Number of stored forms that all variants together have.
+pub fn stored_forms() -> usize {
+    let forms: std::collections::BTreeSet<_> = filed_variants().map(|(f, v)| (f.name, v.stored)).collect();
+    forms.len()
+}
+
+/// All files below a folder, sorted.
+pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
 pub fn spec(
     dataset: &Arc<Dataset>,
     variant: &'static Variant,
