@@ -9,13 +9,14 @@ use pcb_protocol::Dtype;
 
 use crate::info::SourceKind;
 use crate::tiff::PageInfo;
-use crate::{FormatError, SourceFile, tiff};
+use crate::{FormatError, SourceFile, ome_zarr, tiff};
 
 /// Shape and element type of the plane that `source` names; its file lies at `path`. Costs headers at most.
 pub fn plane_info(path: &Path, source: &SourceFile) -> Result<PageInfo, FormatError> {
     match source.kind {
         SourceKind::Tiff => tiff::plane_info(path, source.page),
-        SourceKind::OmeZarr | SourceKind::OmeArrow => Err(unknown(path)),
+        SourceKind::OmeZarr => ome_zarr::plane_info(path, source.page),
+        SourceKind::OmeArrow => Err(unknown(path)),
     }
 }
 
@@ -29,7 +30,8 @@ pub fn read_plane(
 ) -> Result<(), FormatError> {
     match source.kind {
         SourceKind::Tiff => tiff::read_plane(path, source.page, dtype, height, width, out),
-        SourceKind::OmeZarr | SourceKind::OmeArrow => Err(unknown(path)),
+        SourceKind::OmeZarr => ome_zarr::read_plane(path, source.page, dtype, out),
+        SourceKind::OmeArrow => Err(unknown(path)),
     }
 }
 

@@ -117,7 +117,8 @@ fn a_changed_byte_of_metadata_is_an_error_or_changes_no_pixel() {
             fs::write(&file, &changed).expect("written");
             let read = read_all(dataset, format, variant);
             if let Err(error) = &read {
-                assert_names(error, &file);
+                // What one file says may make another one look wrong.
+                assert_names(error, &dataset.stored_dir(format.name, variant));
             }
             let verified = store::verify(dataset, format, variant, &mut |_, _| {});
             if read.is_err() || verified.is_err() {
@@ -176,7 +177,14 @@ fn deflate_data_with_a_changed_byte_is_an_error() {
 fn a_file_that_vanished_or_is_a_folder_is_an_error_that_names_it() {
     each_stored(|dataset, format, variant, file| {
         fs::remove_file(&file).expect("removed");
-        assert_names(&refused(read_all(dataset, format, variant)), &file);
+        if format.name == "ome-zarr" && !file.ends_with(".zarray") {
+            // A missing chunk is the fill value by the format's rules; only the pixels can tell.
+            read_all(dataset, format, variant).expect("read as zeros");
+            let error = refused(store::verify(dataset, format, variant, &mut |_, _| {}));
+            assert!(error.to_string().contains("got 0"), "{error}");
+        } else {
+            assert_names(&refused(read_all(dataset, format, variant)), &file);
+        }
         fs::create_dir(&file).expect("created");
         assert_names(&refused(read_all(dataset, format, variant)), &file);
         let folder = dataset.stored_dir(format.name, variant);
