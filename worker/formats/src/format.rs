@@ -7,10 +7,11 @@ use std::sync::Arc;
 use pcb_protocol::{Layout, Pad};
 
 use crate::crop::{Rect, Window};
-use crate::{Dataset, FormatError, memory, npy, tiff};
+use crate::{Dataset, FormatError, hdf5, memory, npy, safetensors, tiff};
 
 /// Every format, in the order of the documentation.
-pub const FORMATS: &[Format] = &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, memory::FORMAT];
+pub const FORMATS: &[Format] =
+    &[npy::FORMAT, safetensors::FORMAT, hdf5::FORMAT, tiff::TIFF, tiff::OME_TIFF, memory::FORMAT];
 
 /// One format: how it is written, opened, and which files it reads.
 pub struct Format {

@@ -10,6 +10,7 @@ mod dataset;
 mod digest;
 mod error;
 mod format;
+mod hdf5;
 mod info;
 mod memory;
 #[expect(unsafe_code, reason = "mapping a file is unsafe; see the module's reason")]
@@ -18,7 +19,9 @@ mod npy;
 mod objects;
 mod pixels;
 mod raw;
+mod record;
 mod reference;
+mod safetensors;
 mod source;
 mod staging;
 pub mod store;
