@@ -42,28 +42,28 @@ pub const FORMAT: Format = Format {
 };
 
 const VARIANTS: &[Variant] = &[
-    Variant::new("contiguous", Layout::Object, "contiguous, as h5py writes without options; file format of HDF5 1.8")
+    Variant::new("contiguous", Layout::Object, "contiguous, as h5py writes without options; file format of HDF5 1.10")
         .stored("object-contiguous")
         .role(Role::Default),
-    Variant::new("chunk-record", Layout::Object, "a chunk for each record, no filter; file format of HDF5 1.8")
+    Variant::new("chunk-record", Layout::Object, "a chunk for each record, no filter; file format of HDF5 1.10")
         .stored("object-chunk-record")
         .role(Role::Tuned),
     Variant::new(
         "chunk-record-gzip4-shuffle",
         Layout::Object,
-        "a chunk for each record, shuffled, deflate 4; file format of HDF5 1.8",
+        "a chunk for each record, shuffled, deflate 4; file format of HDF5 1.10",
     )
     .stored("object-chunk-record-gzip4-shuffle"),
-    Variant::new("contiguous", Layout::Site, "contiguous, as h5py writes without options; file format of HDF5 1.8")
+    Variant::new("contiguous", Layout::Site, "contiguous, as h5py writes without options; file format of HDF5 1.10")
         .stored("site-contiguous")
         .role(Role::Default),
-    Variant::new("tile128", Layout::Site, "chunks of 1x128x128, no filter; file format of HDF5 1.8")
+    Variant::new("tile128", Layout::Site, "chunks of 1x128x128, no filter; file format of HDF5 1.10")
         .stored("site-tile128")
         .role(Role::Tuned),
     Variant::new(
         "tile128-gzip4-shuffle",
         Layout::Site,
-        "chunks of 1x128x128, shuffled, deflate 4; file format of HDF5 1.8",
+        "chunks of 1x128x128, shuffled, deflate 4; file format of HDF5 1.10",
     )
     .stored("site-tile128-gzip4-shuffle"),
 ];

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcb_formats::{Dataset, Format, FormatError, Pixels, Probe, Variant, find, store, write_npy};
+use pcb_formats::{Dataset, Format, FormatError, Pixels, Probe, ReferenceCrops, Variant, find, store, write_npy};
 use pcb_protocol::{Dtype, FailureKind, Layout, Pad};
-use support::{filed_variants, make, refused, spec, stored_variants, tiny, write};
+use support::{filed_variants, make, packed, refused, spec, stored_variants, tiny, write};
 
 fn small(root: &Path) -> Arc<Dataset> {
     make(root, Dtype::U16, 2, &[(40, 50), (40, 50)], (16, 16))
@@ -118,13 +118,18 @@ fn a_changed_byte_of_metadata_is_an_error_or_changes_no_pixel() {
 #[test]
 fn a_changed_pixel_is_found_by_verify_with_its_place() {
     each_stored(|dataset, format, variant, file| {
-        if variant.name.ends_with("lzw") || variant.name.ends_with("deflate") {
+        if packed(variant) {
             return;
         }
         let mut bytes = fs::read(&file).expect("read");
         let first = match variant.layout {
             Layout::Site => dataset.reference(0).expect("reference").data.bytes()[..16].to_vec(),
-            Layout::Object => bytes[128..144].to_vec(),
+            Layout::Object => {
+                let mut record = vec![0; 2 * 16 * 16 * 2];
+                let mut crops = ReferenceCrops::new(dataset);
+                crops.cut(0, &[0, 1], (16, 16), Pad::Reflect, &mut record).expect("a record");
+                record[..16].to_vec()
+            }
         };
         let at = position(&bytes, &first);
         bytes[at] ^= 1;

@@ -1,6 +1,9 @@
 //! Tiny datasets, shared by the tests. Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod interop;
+
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +33,17 @@ pub fn stored_variants() -> impl Iterator<Item = (&'static Format, &'static Vari
 /// Those that have files of their own.
 pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {
     stored_variants().filter(|(_, variant)| variant.stored != "none")
+}
+
+/// Whether its files hold pixels in another form than memory does: then no pixel is found in them byte by byte.
+pub fn packed(variant: &Variant) -> bool {
+    ["lzw", "deflate", "gzip4-shuffle"].iter().any(|codec| variant.name.ends_with(codec))
+}
+
+/// Number of stored forms that a generated dataset can have.
+pub fn forms() -> usize {
+    let forms: BTreeSet<_> = filed_variants().map(|(format, variant)| (format.name, variant.stored)).collect();
+    forms.len()
 }
 
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
