@@ -7,11 +7,20 @@ use std::sync::Arc;
 use pcb_protocol::{Layout, Pad};
 
 use crate::crop::{Rect, Window};
-use crate::{Dataset, FormatError, memory, npy, ome_zarr, png, tiff, webdataset};
+use crate::{Dataset, FormatError, hdf5, memory, npy, ome_zarr, png, safetensors, tiff, webdataset};
 
 /// Every format, in the order of the documentation.
-pub const FORMATS: &[Format] =
-    &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, ome_zarr::FORMAT, png::FORMAT, webdataset::FORMAT, memory::FORMAT];
+pub const FORMATS: &[Format] = &[
+    npy::FORMAT,
+    safetensors::FORMAT,
+    hdf5::FORMAT,
+    tiff::TIFF,
+    tiff::OME_TIFF,
+    ome_zarr::FORMAT,
+    png::FORMAT,
+    webdataset::FORMAT,
+    memory::FORMAT,
+];
 
 /// One format: how it is written, opened, and which files it reads.
 pub struct Format {

@@ -1,6 +1,8 @@
 //! Tiny datasets, shared by the tests. Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod interop;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
