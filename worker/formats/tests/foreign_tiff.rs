@@ -2,11 +2,12 @@
 
 mod support;
 
-use std::fs::File;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pcb_formats::{Pixels, Site, SitePixels, SourceFile, find, site_digest, store};
+use pcb_formats::{Dataset, Pixels, ReferenceCrops, Site, SitePixels, SourceFile, find, site_digest, store};
 use pcb_protocol::{Dtype, Layout, Pad};
 use support::{objects, pixels, refused, tiny, write};
 use tiff::encoder::colortype::{Gray8, Gray16, Gray32Float};
@@ -113,47 +114,55 @@ fn colour_is_refused_by_name() {
 
 #[test]
 fn every_variant_is_stored_as_its_name_says() {
-    // Width of a tile, tag 259 (compression). Strips of 64 KiB: 127 rows of 257 pixels of 2 bytes.
-    let expected = [
-        ("strip-none", None, 1),
-        ("strip-lzw", None, 5),
-        ("strip-deflate", None, 8),
-        ("tile128-none", Some(128), 1),
-        ("tile128-lzw", Some(128), 5),
-        ("tile128-deflate", Some(128), 8),
-    ];
     let folder = support::folder();
     let dataset = tiny(folder.path(), Dtype::U16);
-    for name in ["tiff", "ome-tiff"] {
-        let written = support::filed_variants().filter(|(format, _)| format.name == name);
-        let names: Vec<&str> = written.map(|(_, variant)| variant.name).collect();
-        assert_eq!(names, expected.map(|(variant, ..)| variant));
-        for (variant, tile, compression) in expected {
-            let (format, variant) = find(name, variant, Layout::Site).expect("known");
-            write(&dataset, format, variant);
-            let files = (format.files)(&dataset, variant).expect("listed");
-            let path = files.iter().find(|path| path.to_string_lossy().contains("-s4")).expect("the largest site");
-            let mut decoder = tiff::decoder::Decoder::new(File::open(path).expect("opened")).expect("a TIFF");
-            let mut tag = |tag| decoder.find_tag_unsigned::<u32>(tag).expect("a tag");
-            let what = format!("{name}:{}", variant.name);
-            assert_eq!(tag(Tag::Compression), Some(compression), "{what}");
-            assert_eq!((tag(Tag::TileWidth), tag(Tag::TileLength)), (tile, tile), "{what}");
-            let rows = if tile.is_none() { Some(127) } else { None };
-            assert_eq!(tag(Tag::RowsPerStrip), rows, "{what}");
-        }
+    let mut seen = BTreeSet::new();
+    for (format, variant) in support::filed_variants().filter(|(format, _)| format.name.ends_with("tiff")) {
+        write(&dataset, format, variant);
+        let files = (format.files)(&dataset, variant).expect("listed");
+        let largest = |path: &&PathBuf| variant.layout == Layout::Object || path.to_string_lossy().contains("-s4");
+        let path = files.iter().find(largest).expect("the largest site");
+        let big = fs::read(path).expect("read")[2] == 43;
+        let mut decoder = tiff::decoder::Decoder::new(File::open(path).expect("opened")).expect("a TIFF");
+        let mut tag = |tag| decoder.find_tag_unsigned::<u32>(tag).expect("a tag");
+        let name = variant.name;
+        let what = format!("{}:{name}", format.name);
+        let (chunks, codec) = name.trim_start_matches("bigtiff-").split_once('-').expect("a codec");
+        let code = match codec.split('-').next().expect("a codec") {
+            "none" => 1,
+            "lzw" => 5,
+            "deflate" => 8,
+            "zstd" => 50000,
+            other => panic!("{other}"),
+        };
+        assert_eq!(tag(Tag::Compression), Some(code), "{what}");
+        let tile = chunks.strip_prefix("tile").map(|side| side.parse().expect("a number"));
+        assert_eq!((tag(Tag::TileWidth), tag(Tag::TileLength)), (tile, tile), "{what}");
+        // Strips of 64 KiB: 127 rows of 257 pixels of 2 bytes, all rows of a record.
+        let rows = if variant.layout == Layout::Object { 21 } else { 127 };
+        assert_eq!(tag(Tag::RowsPerStrip), tile.is_none().then_some(rows), "{what}");
+        assert_eq!(tag(Tag::Predictor), name.contains("predictor").then_some(2), "{what}");
+        assert_eq!(big, name.contains("bigtiff"), "{what}");
+        // One level of 65 x 129 pixels.
+        assert_eq!(tag(Tag::SubIfd).is_some(), name.contains("pyramid"), "{what}");
+        seen.insert(name);
     }
+    assert!(seen.len() >= 11, "{seen:?}");
 }
 
-/// Prints, for each file named, its number of pages, whether it is tiled, the OME axes and channel names, and the
-/// digest of its pixels as tifffile reads them.
+/// Prints, for each file named, its number of pages, whether it is tiled, the OME axes and channel names, the digest of
+/// its pixels as tifffile reads them, and the number of its levels, each of which must be half of the one before.
 const READ_BACK: &str = r#"
-import hashlib, re, sys, tifffile
+import hashlib, re, sys, numpy, tifffile
 for path in sys.argv[1:]:
     with tifffile.TiffFile(path) as file:
         pixels = file.asarray()
+        levels = file.series[0].levels
+        for larger, smaller in zip(levels, levels[1:]):
+            numpy.testing.assert_array_equal(larger.asarray()[..., ::2, ::2], smaller.asarray())
         names = re.findall(r'<Channel [^>]*Name="([^"]*)"', file.ome_metadata or "")
         print(len(file.pages), file.pages[0].is_tiled, file.is_ome, file.series[0].axes, len(names),
-              hashlib.sha256(pixels.astype(pixels.dtype.newbyteorder("<")).tobytes()).hexdigest())
+              hashlib.sha256(pixels.astype(pixels.dtype.newbyteorder("<")).tobytes()).hexdigest(), len(levels))
 "#;
 
 #[test]
@@ -177,9 +186,15 @@ fn tifffile_reads_what_we_write() {
                 .expect("python ran");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let said = String::from_utf8(output.stdout).expect("text");
-            let tiled = if variant.name.starts_with("tile") { "True" } else { "False" };
-            let expected: Vec<String> =
-                dataset.info.sites.iter().map(|site| format!("3 {tiled} True CYX 3 {}", site.digest)).collect();
+            let tiled = if variant.name.contains("tile") { "True" } else { "False" };
+            let line = |digest: &str, width| {
+                let levels = if variant.name.contains("pyramid") && width > 256 { 2 } else { 1 };
+                format!("3 {tiled} True CYX 3 {digest} {levels}")
+            };
+            let expected: Vec<String> = match variant.layout {
+                Layout::Site => dataset.info.sites.iter().map(|site| line(&site.digest, site.width)).collect(),
+                Layout::Object => records(&dataset).iter().map(|record| line(&site_digest(record), 24)).collect(),
+            };
             // A site of one pixel has no axes Y and X in tifffile's eyes.
             let same = |said: &str, expected: &str| {
                 let axes = |text: &str| text.replace(" C ", " CYX ");
@@ -191,4 +206,18 @@ fn tifffile_reads_what_we_write() {
             }
         }
     }
+}
+
+/// The record of every object.
+fn records(dataset: &Dataset) -> Vec<SitePixels> {
+    let [channels, height, width] = dataset.record_shape();
+    let mut crops = ReferenceCrops::new(dataset);
+    let all: Vec<usize> = (0..channels).collect();
+    (0..dataset.objects.rows.len())
+        .map(|object| {
+            let mut data = Pixels::zeros(dataset.info.dtype, channels * height * width);
+            crops.cut(object, &all, (height, width), Pad::Reflect, data.bytes_mut()).expect("cut");
+            SitePixels { channels, height, width, data }
+        })
+        .collect()
 }

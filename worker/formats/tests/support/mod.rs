@@ -1,6 +1,7 @@
 //! Tiny datasets, shared by the tests. Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +31,17 @@ pub fn stored_variants() -> impl Iterator<Item = (&'static Format, &'static Vari
 /// Those that have files of their own.
 pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {
     stored_variants().filter(|(_, variant)| variant.stored != "none")
+}
+
+/// Whether a variant stores pixels compressed: then a changed byte is no changed pixel, and crops are decoded.
+pub fn packed(variant: &Variant) -> bool {
+    ["lzw", "deflate", "zstd"].iter().any(|codec| variant.name.contains(codec))
+}
+
+/// Number of stored forms that [`filed_variants`] have together.
+pub fn form_count() -> usize {
+    let forms: BTreeSet<_> = filed_variants().map(|(format, variant)| (format.name, variant.stored)).collect();
+    forms.len()
 }
 
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
