@@ -170,7 +170,7 @@ fn lzw_and_zstd_data_with_a_changed_byte_are_an_error_or_found_by_verify() {
         // Both begin with a mark that is always the same: the magic number of a frame, the code that clears the table.
         let mark: &[u8] = if variant.name.contains("zstd") { &[0x28, 0xb5, 0x2f, 0xfd] } else { &[0x80] };
         let start = position(&bytes[16..], mark) + 16;
-        for at in [0, 1, 5, 12, 300, 700] {
+        for at in [0, 1, 5, 12, 100, 300] {
             let mut changed = bytes.clone();
             changed[start + at] ^= 0x10;
             fs::write(&file, &changed).expect("written");
