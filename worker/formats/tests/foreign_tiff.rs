@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
-use pcb_formats::{Dataset, Pixels, ReferenceCrops, Site, SitePixels, SourceFile, find, site_digest, store};
+use pcb_formats::{
+    Dataset, FormatError, Pixels, Probe, ReferenceCrops, Site, SitePixels, SourceFile, find, site_digest, store,
+};
 use pcb_protocol::{Dtype, Layout, Pad};
 use support::{objects, pixels, refused, tiny, write};
-use tiff::encoder::colortype::{Gray8, Gray16, Gray32Float};
+use tiff::encoder::colortype::{Gray8, Gray16, Gray32, Gray32Float, GrayI8, GrayI16, GrayI32};
 use tiff::encoder::{Compression, DeflateLevel, Predictor, TiffEncoder, TiffKind};
 use tiff::tags::Tag;
 
@@ -56,7 +59,7 @@ fn strips_of_the_tiff_crate_are_read_in_place() {
     for &dtype in Dtype::ALL {
         for (name, compression) in compressions {
             for predictor in [Predictor::None, Predictor::Horizontal] {
-                // The crate has no horizontal predictor for floats, and none without compression.
+                // The crate writes no predictor for floats, and none without compression.
                 if predictor == Predictor::Horizontal && (dtype == Dtype::F32 || name == "none") {
                     continue;
                 }
@@ -98,6 +101,64 @@ fn strips_of_the_tiff_crate_are_read_in_place() {
                 let spec = support::spec(&dataset, variant, &[1, 0], (11, 15), Pad::Reflect);
                 assert_eq!(store::check_objects(format, &spec, &all).expect("reads"), None, "{what}");
             }
+        }
+    }
+}
+
+/// A dataset of one site, whose channels are `pages` of the file `pages.tif` in `root`.
+fn site_of(root: &Path, dtype: Dtype, (height, width): (u32, u32), pages: &[u32]) -> Arc<Dataset> {
+    let source = pages.iter().map(|&page| SourceFile::tiff("pages.tif", page)).collect();
+    let (plate, well, site) = ("P".to_owned(), "B02".to_owned(), "1".to_owned());
+    let site = Site { plate, well, site, height, width, digest: String::new(), source };
+    let names = pages.iter().map(|page| page.to_string()).collect();
+    support::finish(root, dtype, names, vec![site], objects(0, height, width), (8, 8))
+}
+
+#[test]
+fn other_integers_come_as_floats_of_the_same_value() {
+    let (height, width) = (9_u32, 13_u32);
+    let numbers: Vec<i64> = (0..i64::from(height * width)).map(|i| (i * 7919) % 4001 - 2000).collect();
+    for (name, compression, predictor) in [
+        ("none", Compression::Uncompressed, Predictor::None),
+        ("lzw with differences", Compression::Lzw, Predictor::Horizontal),
+    ] {
+        let folder = support::folder();
+        let file = File::create(folder.path().join("pages.tif")).expect("created");
+        let mut encoder =
+            TiffEncoder::new(file).expect("encoder").with_compression(compression).with_predictor(predictor);
+        macro_rules! page {
+            ($kind:ty, $number:ty, $shift:expr) => {{
+                let pixels: Vec<$number> = numbers.iter().map(|&number| (number + $shift) as $number).collect();
+                encoder.write_image::<$kind>(width, height, &pixels).expect("written");
+                pixels.into_iter().map(|number| number as f32).collect::<Vec<f32>>()
+            }};
+        }
+        let expected = [
+            page!(GrayI8, i8, 0),
+            page!(GrayI16, i16, 0),
+            page!(GrayI32, i32, 0),
+            page!(Gray32, u32, 16_770_000),
+            // The last: numbers of which a float holds but every second.
+            page!(Gray32, u32, 16_777_217),
+        ];
+        drop(encoder);
+        let whole = |dataset: &Dataset| dataset.reference(0).map(|site| site.data);
+        let (format, variant) = find("tiff", "source", Layout::Site).expect("known");
+        let dataset = site_of(folder.path(), Dtype::F32, (height, width), &[3, 0, 1, 2]);
+        let values = [3, 0, 1, 2].map(|page: usize| expected[page].clone()).concat();
+        assert_eq!(whole(&dataset).expect("decodes"), Pixels::F32(values), "{name}");
+        let all: Vec<usize> = (0..9).collect();
+        for size in [(5, 4), (9, 13), (20, 20)] {
+            let spec = support::spec(&dataset, variant, &[2, 0, 1, 3], size, Pad::Reflect);
+            assert_eq!(store::check_objects(format, &spec, &all).expect("reads"), None, "{name}");
+        }
+        let dataset = site_of(folder.path(), Dtype::F32, (height, width), &[4]);
+        let spec = support::spec(&dataset, variant, &[0], (9, 13), Pad::Reflect);
+        let mut out = vec![0; spec.crop_bytes()];
+        let read = (format.open)(&spec).expect("opens").read(4, &mut out, &mut Probe::none());
+        for error in [refused(whole(&dataset)), refused(read)] {
+            assert!(matches!(error, FormatError::Unsupported(_)), "{error}");
+            assert!(error.to_string().contains("pages.tif") && error.to_string().contains("no f32"), "{error}");
         }
     }
 }

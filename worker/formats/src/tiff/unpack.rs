@@ -49,12 +49,12 @@ impl Unpacker {
                 Err(e) => return Err(format!("not Zstandard data of at most {} bytes: {e}", out.len())),
             },
         }
-        self.to_native(page, &mut out[..needed]);
+        self.restore(page, &mut out[..needed]);
         Ok(())
     }
 
     /// Undoes byte order and predictor of whole rows.
-    fn to_native(&mut self, page: &Page, pixels: &mut [u8]) {
+    fn restore(&mut self, page: &Page, pixels: &mut [u8]) {
         // The floating point predictor has a byte order of its own.
         if page.is_swapped() && page.predictor != Predictor::Float {
             match page.sample.size() {
