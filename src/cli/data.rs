@@ -112,7 +112,7 @@ pub struct MakeArgs {
 #[command(after_help = "\
 Channels and sites come from the table's Image_FileName_* columns if they name TIFF files, else from the files' names:
   r01c01f01p01-ch2sk1fk1fl1.tiff, A01_1_DNA.tif, PLATE_A01_1_DNA.tif, PLATE_A01_s1_w1.tif, B7_01_1_3_DAPI_001.tif,
-or whatever --pattern says. Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
+  PLATE-A01-s1.ome.tif, or whatever --pattern says; OME-TIFFs of other names are a well each. Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
 
 Examples:
   pcb-data import --name mine --images Images --profiles single_cells.parquet
@@ -135,7 +135,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N")]
     pub grid: Option<u32>,
     /// Regular expression for the paths below --images, with groups well (or row and col), site, channel, plate;
-    /// without the group channel, every page of a file is one
+    /// without the group channel, every page of a file is one, or what its OME-XML says
     #[arg(long, value_name = "REGEX")]
     pub pattern: Option<String>,
     /// Go on without files that are listed but missing

@@ -107,14 +107,14 @@ impl Request<'_> {
         if files.is_empty() {
             return Err(DataError::content(self.images, "no file here or below ends in .tif or .tiff"));
         }
-        let mut missing = Vec::new();
+        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
         let (channels, drafts) = match self.table {
             Some((path, profiles)) if !profiles.channels.is_empty() => {
                 (profiles.channels.clone(), self.by_table(path, profiles, &files, &mut missing)?)
             }
-            _ => self.by_names(&files, &mut missing)?,
+            _ => self.by_names(&files, &mut missing, &mut warnings)?,
         };
-        self.without_missing(channels, drafts, missing)
+        self.without_missing(channels, drafts, missing, warnings)
     }
 
     /// Plate, well and site of a row: its own columns, else what its file names say.
@@ -143,6 +143,7 @@ impl Request<'_> {
         mut channels: Vec<String>,
         mut drafts: Vec<Draft>,
         missing: Vec<Missing>,
+        mut warnings: Vec<String>,
     ) -> Result<Plan, DataError> {
         if !missing.is_empty() && !self.skip_missing {
             let name = |missing: &Missing| match missing {
@@ -157,7 +158,6 @@ impl Request<'_> {
         }
         let had = |channel: &usize| drafts.iter().any(|draft| draft.files[*channel].is_some());
         let (kept, lost): (Vec<usize>, Vec<usize>) = (0..channels.len()).partition(had);
-        let mut warnings = Vec::new();
         for &channel in &lost {
             let files = files_text(&missing, None, channel);
             warnings.push(format!("left out channel {}: no site has it{files}", channels[channel]));

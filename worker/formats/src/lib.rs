@@ -45,6 +45,6 @@ pub use pixels::{Pixels, SitePixels};
 pub use reference::ReferenceCrops;
 pub use source::plane_info;
 pub use staging::Staging;
-pub use tiff::{PageInfo, tiff_pages};
+pub use tiff::{PageInfo, TiffChannel, tiff_channels, tiff_pages};
 pub use tree::tree_bytes;
 pub use webdataset::{Member, tar_members};

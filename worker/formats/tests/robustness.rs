@@ -174,6 +174,32 @@ fn deflate_data_with_a_changed_byte_is_an_error() {
 }
 
 #[test]
+fn lzw_and_zstd_data_with_a_changed_byte_are_an_error_or_found_by_verify() {
+    each_stored(|dataset, format, variant, file| {
+        if !format.name.ends_with("tiff") || !support::is_packed(format, variant) || variant.name.contains("deflate") {
+            return;
+        }
+        let bytes = fs::read(&file).expect("read");
+        // Both begin with a mark that is always the same: the magic number of a frame, the code that clears the table.
+        let mark: &[u8] = if variant.name.contains("zstd") { &[0x28, 0xb5, 0x2f, 0xfd] } else { &[0x80] };
+        // BigTIFF has version 43 and a longer header.
+        let header = if bytes[2] == 43 { 16 } else { 8 };
+        let start = position(&bytes[header..], mark) + header;
+        // All within the first row, and not in the part of a tile that lies past the edge.
+        for at in [0, 1, 5, 12, 40] {
+            let mut changed = bytes.clone();
+            changed[start + at] ^= 0x10;
+            fs::write(&file, &changed).expect("written");
+            if let Err(error) = read_all(dataset, format, variant) {
+                assert_names(&error, &file);
+            }
+            let verified = refused(store::verify(dataset, format, variant, &mut |_, _| {})).to_string();
+            assert!(verified.contains("formats/"), "{}, byte {at}: {verified}", variant.name);
+        }
+    });
+}
+
+#[test]
 fn a_file_that_vanished_or_is_a_folder_is_an_error_that_names_it() {
     each_stored(|dataset, format, variant, file| {
         fs::remove_file(&file).expect("removed");
