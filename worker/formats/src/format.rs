@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pcb_protocol::{Layout, Pad};
 
 use crate::crop::{Rect, Window};
-use crate::{Dataset, FormatError, memory, npy, tiff};
+use crate::{Dataset, FormatError, memory, npy, ome_arrow, tiff};
 
 /// Every format, in the order of the documentation.
-pub const FORMATS: &[Format] = &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, memory::FORMAT];
+pub const FORMATS: &[Format] = &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, ome_arrow::FORMAT, memory::FORMAT];
 
 /// One format: how it is written, opened, and which files it reads.
 pub struct Format {

@@ -16,8 +16,10 @@ mod memory;
 mod mmap;
 mod npy;
 mod objects;
+mod ome_arrow;
 mod pixels;
 mod raw;
+mod record;
 mod reference;
 mod source;
 mod staging;
@@ -32,6 +34,7 @@ pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Role, Stage, Variant,
 pub use info::{DatasetInfo, Record, Site, SourceFile, SourceKind, VERSION};
 pub use npy::{Array, read_npy, write_npy, write_site_npy};
 pub use objects::{Object, ObjectTable};
+pub use ome_arrow::{ARROW_COLUMN, ArrowImage, arrow_columns, arrow_images, read_arrow_dataset, read_arrow_image};
 pub use pixels::{Pixels, SitePixels};
 pub use reference::ReferenceCrops;
 pub use source::plane_info;
