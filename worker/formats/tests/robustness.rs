@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcb_formats::{Dataset, Format, FormatError, Pixels, Probe, Variant, find, store, write_npy};
+use pcb_formats::{Dataset, Format, FormatError, Pixels, Probe, ReferenceCrops, Variant, find, store, write_npy};
 use pcb_protocol::{Dtype, FailureKind, Layout, Pad};
-use support::{filed_variants, make, refused, spec, stored_variants, tiny, write};
+use support::{filed_variants, holds, make, packed, refused, spec, stored_variants, tiny, write};
 
 fn small(root: &Path) -> Arc<Dataset> {
     make(root, Dtype::U16, 2, &[(40, 50), (40, 50)], (16, 16))
@@ -25,14 +25,19 @@ fn read_all(dataset: &Arc<Dataset>, format: &Format, variant: &'static Variant) 
     Ok(())
 }
 
-/// Every variant with files, stored; and its first file.
+/// The first file that holds pixels.
+fn pixel_file(files: &[PathBuf]) -> PathBuf {
+    files.iter().find(|file| file.ends_with("chunks.parquet")).unwrap_or(&files[0]).clone()
+}
+
+/// Every variant with files, stored; and its first file that holds pixels.
 fn each_stored(check: impl Fn(&Arc<Dataset>, &'static Format, &'static Variant, PathBuf)) {
     for (format, variant) in filed_variants() {
         let folder = support::folder();
         let dataset = small(folder.path());
         write(&dataset, format, variant);
         read_all(&dataset, format, variant).expect("sound at first");
-        let file = (format.files)(&dataset, variant).expect("listed")[0].clone();
+        let file = pixel_file(&(format.files)(&dataset, variant).expect("listed"));
         check(&dataset, format, variant, file);
     }
 }
@@ -118,13 +123,18 @@ fn a_changed_byte_of_metadata_is_an_error_or_changes_no_pixel() {
 #[test]
 fn a_changed_pixel_is_found_by_verify_with_its_place() {
     each_stored(|dataset, format, variant, file| {
-        if variant.name.ends_with("lzw") || variant.name.ends_with("deflate") {
+        if packed(variant) {
             return;
         }
         let mut bytes = fs::read(&file).expect("read");
         let first = match variant.layout {
             Layout::Site => dataset.reference(0).expect("reference").data.bytes()[..16].to_vec(),
-            Layout::Object => bytes[128..144].to_vec(),
+            Layout::Object => {
+                let mut record = vec![0; 2 * 16 * 16 * 2];
+                let mut crops = ReferenceCrops::new(dataset);
+                crops.cut(0, &[0, 1], (16, 16), Pad::Reflect, &mut record).expect("cut");
+                record[..16].to_vec()
+            }
         };
         let at = position(&bytes, &first);
         bytes[at] ^= 1;
@@ -176,7 +186,8 @@ fn another_dtype_or_channel_count_is_refused() {
         let mut other = Dataset::clone(dataset);
         other.info.dtype = Dtype::U8;
         let error = refused(read_all(&Arc::new(other), format, variant));
-        assert_names(&error, &file);
+        // The dtype may stand in a file beside the one with the pixels.
+        assert_names(&error, file.parent().expect("a folder"));
         let text = error.to_string();
         assert!(text.contains("u16") && text.contains("u8"), "{error}");
 
@@ -276,7 +287,7 @@ fn writing_every_dtype_names_its_place_on_a_full_disk() {
     let dataset = tiny(folder.path(), Dtype::F32);
     // What stands where the folder of stored forms should be: a file.
     fs::write(dataset.root.join("formats"), b"in the way").expect("written");
-    for (format, variant) in filed_variants() {
+    for (format, variant) in filed_variants().filter(|(format, variant)| holds(format, variant, Dtype::F32)) {
         assert_names(&refused(store::write(&dataset, format, variant, &mut |_, _| {})), &dataset.root.join("formats"));
     }
     let error = refused(write_npy(Path::new("/dev/full"), &[4], &Pixels::zeros(Dtype::U8, 4)));

@@ -266,8 +266,9 @@ mod tests {
             shuffled.pieces.reverse();
             prop_assert!(shuffled.check().is_ok());
             let at = pick.index(sound.pieces.len());
-            let changes: [&dyn Fn(&mut Vec<Piece>); 6] = [
-                &|pieces| drop(pieces.remove(at)),
+            type Change<'a> = &'a dyn Fn(&mut Vec<Piece>);
+            let changes: [Change<'_>; 6] = [
+                &|pieces| { pieces.remove(at); },
                 &|pieces| pieces.push(pieces[at].clone()),
                 &|pieces| pieces[at].y += by,
                 &|pieces| pieces[at].x += by,

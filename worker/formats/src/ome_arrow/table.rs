@@ -154,9 +154,9 @@ impl Table {
         let touched = pages.read(&file.path, &file.bytes, (row - first) as u32, values, unpacker)?;
         let target = Target { shape: &shape, channels, rect };
         let taken = match shape.storage {
-            Storage::ChunkBytes => target.from_bytes(pages, values, unpacker, chunk, out),
-            _ if !values.i64s.is_empty() => target.from_numbers(pages, values, &values.i64s, out),
-            _ => target.from_numbers(pages, values, &values.i32s, out),
+            Storage::ChunkBytes => target.take_bytes(pages, values, unpacker, chunk, out),
+            _ if !values.i64s.is_empty() => target.take_numbers(pages, values, &values.i64s, out),
+            _ => target.take_numbers(pages, values, &values.i32s, out),
         };
         // These hold the pages themselves.
         values.bytes.clear();
@@ -248,7 +248,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    fn from_bytes(
+    fn take_bytes(
         &self,
         pages: &ColumnPages,
         values: &Values,
@@ -263,7 +263,7 @@ impl Target<'_> {
         self.pieces(|number, piece, part| self.unpack(piece, part, values.bytes[number].data(), unpacker, scratch, out))
     }
 
-    fn from_numbers<T: Number>(
+    fn take_numbers<T: Number>(
         &self,
         pages: &ColumnPages,
         values: &Values,

@@ -1,6 +1,7 @@
 //! Tiny datasets, shared by the tests. Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +31,34 @@ pub fn stored_variants() -> impl Iterator<Item = (&'static Format, &'static Vari
 /// Those that have files of their own.
 pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {
     stored_variants().filter(|(_, variant)| variant.stored != "none")
+}
+
+/// Whether a variant stores pixels compressed: then a changed byte is no changed pixel, and crops are decoded.
+pub fn packed(variant: &Variant) -> bool {
+    let arrow = ["list", "dataset-tile256"].iter().any(|name| variant.name.starts_with(name)) || variant.name == "dataset";
+    arrow || ["lzw", "deflate", "zstd"].iter().any(|codec| variant.name.contains(codec))
+}
+
+/// Whether a format can hold pixels of this dtype in this way.
+pub fn holds(format: &Format, variant: &Variant, dtype: Dtype) -> bool {
+    !(format.name == "ome-arrow" && variant.name.starts_with("list") && dtype == Dtype::F32)
+}
+
+/// Number of stored forms that [`filed_variants`] have together.
+pub fn form_count() -> usize {
+    let forms: BTreeSet<_> = filed_variants().map(|(format, variant)| (format.name, variant.stored)).collect();
+    forms.len()
+}
+
+/// All files in and below `folder`, sorted.
+pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files_below(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
 }
 
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
