@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pcb_protocol::{Layout, Pad};
 
 use crate::crop::{Rect, Window};
-use crate::{Dataset, FormatError, hdf5, memory, npy, ome_zarr, png, safetensors, tiff, webdataset};
+use crate::{Dataset, FormatError, hdf5, memory, npy, ome_arrow, ome_zarr, png, safetensors, tiff, webdataset};
 
 /// Every format, in the order of the documentation.
 pub const FORMATS: &[Format] = &[
@@ -17,6 +17,7 @@ pub const FORMATS: &[Format] = &[
     tiff::TIFF,
     tiff::OME_TIFF,
     ome_zarr::FORMAT,
+    ome_arrow::FORMAT,
     png::FORMAT,
     webdataset::FORMAT,
     memory::FORMAT,

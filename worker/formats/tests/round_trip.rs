@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use pcb_formats::{Dataset, FormatError, Pixels, Probe, Stage, find, store};
 use pcb_protocol::{Dtype, Layout, Pad};
 use support::{
-    filed_variants, files_below, is_packed, make, refused, spec, stored_forms, stored_variants, tiny, try_write,
+    filed_variants, files_below, holds, is_packed, make, refused, spec, stored_forms, stored_variants, tiny, try_write,
     variants, write,
 };
 
@@ -49,6 +49,17 @@ fn site_variants_cut_crops_larger_than_the_site() {
             let spec = spec(&dataset, variant, &[0, 2], (140, 200), pad);
             assert_eq!(store::check_objects(format, &spec, &all).expect("reads"), None, "{}", variant.name);
         }
+    }
+}
+
+#[test]
+fn what_a_format_cannot_hold_is_said_by_write_and_open() {
+    let folder = support::folder();
+    let dataset = tiny(folder.path(), Dtype::F32);
+    for (format, variant) in stored_variants().filter(|(format, variant)| !holds(format, variant, Dtype::F32)) {
+        let error = refused(store::write(&dataset, format, variant, &mut |_, _| {}));
+        assert!(matches!(error, FormatError::Unsupported(_)) && error.to_string().contains("f32"), "{error}");
+        assert!(!store::exists(&dataset, format, variant));
     }
 }
 

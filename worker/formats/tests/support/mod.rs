@@ -34,6 +34,23 @@ pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Varia
     stored_variants().filter(|(_, variant)| variant.stored != "none")
 }
 
+/// Whether a format can hold pixels of this dtype in this way.
+pub fn holds(format: &Format, variant: &Variant, dtype: Dtype) -> bool {
+    let integers = format.name == "png" || format.name == "ome-arrow" && variant.name.starts_with("list");
+    !(integers && dtype == Dtype::F32)
+}
+
+/// All files in and below `folder`, sorted.
+pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files_below(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
 pub fn pixels(dtype: Dtype, seed: u32, len: usize) -> Pixels {
     let noise = |i: usize| (i as u32 ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b) >> 7;
@@ -157,7 +174,7 @@ pub fn try_write(dataset: &Dataset, format: &Format, variant: &Variant) -> bool 
 /// Whether a variant stores pixels otherwise than one after the other.
 pub fn is_packed(format: &Format, variant: &Variant) -> bool {
     let codecs = ["lzw", "deflate", "gzip", "zstd", "blosc", "lz4", "delta"];
-    let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name.starts_with("dataset"));
+    let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name == "dataset" || name.starts_with("dataset-tile256"));
     format.name == "png" || typed || codecs.iter().any(|codec| variant.stored.contains(codec))
 }
 
@@ -165,17 +182,6 @@ pub fn is_packed(format: &Format, variant: &Variant) -> bool {
 pub fn stored_forms() -> usize {
     let forms: std::collections::BTreeSet<_> = filed_variants().map(|(f, v)| (f.name, v.stored)).collect();
     forms.len()
-}
-
-/// All files below a folder, sorted.
-pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
-    }
-    files.sort();
-    files
 }
 
 pub fn spec(
