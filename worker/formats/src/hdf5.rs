@@ -10,7 +10,7 @@
 //! The library is guarded by one lock for the whole process: threads wait for each other.
 //!
 //! `hdf5-metno` has no safe call that reads a selection into memory of ours, so each read allocates an array that is
-//! copied from. It adds about 6 us to a read, which takes 13 us for 5 x 64 x 64 and 21 us for 5 x 128 x 128 (a `pread`
+//! copied from. It adds about 6 us to a read, which takes 12 us for 5 x 64 x 64 and 21 us for 5 x 128 x 128 (a `pread`
 //! with a copy: 4 and 17 us).
 
 mod file;
