@@ -11,9 +11,9 @@ use hdf5_metno::{Error, File, FileBuilder};
 
 use crate::FormatError;
 
-/// Opens the file at `path` for reading, without its lock (read-only media have none) and without a chunk cache.
-/// `sieve` is the size of its sieve buffers in bytes. Returns its length too.
-pub fn open(path: &Path, sieve: usize) -> Result<(File, u64), FormatError> {
+/// Opens the file at `path` for reading, without its lock (read-only media have none), a chunk cache or sieve buffers.
+/// Returns its length too.
+pub fn open(path: &Path) -> Result<(File, u64), FormatError> {
     let failed = |e| FormatError::io(path, e);
     // Opened by us first: what the operating system refuses has its own reason then, not the library's words.
     let handle = fs::File::open(path).map_err(failed)?;
@@ -25,7 +25,7 @@ pub fn open(path: &Path, sieve: usize) -> Result<(File, u64), FormatError> {
         return Err(FormatError::corrupt(path, "empty file; expected HDF5"));
     }
     let mut options = FileBuilder::new();
-    options.with_fapl(|access| access.file_locking(false).chunk_cache(0, 0, 0.0).sieve_buf_size(sieve));
+    options.with_fapl(|access| access.file_locking(false).chunk_cache(0, 0, 0.0).sieve_buf_size(0));
     let file = options.open(library_path(path, &handle)).map_err(|e| refused(path, "opening it", &e))?;
     Ok((file, metadata.len()))
 }

@@ -16,8 +16,7 @@ use crate::{FormatError, Pixels, Stage};
 use super::file::{self, refused};
 use super::slab;
 
-/// With gaps up to this many bytes between wanted rows, whole rows are read in one piece: the library makes a system
-/// call for each row otherwise.
+/// With gaps up to this many bytes between wanted rows, whole rows are read in one piece.
 const WORTHWHILE_GAP: usize = 4096;
 
 /// Chunks of foreign files up to this size are read even when the whole image is smaller.
@@ -30,40 +29,21 @@ pub struct Image {
     dtype: Dtype,
     /// Width of a plane in pixels.
     width: usize,
-    /// Whether rows of a plane stand in the file as they are, one after the other.
-    plain_rows: bool,
-    filtered: bool,
-    grid: Option<Grid>,
+    storage: Storage,
 }
 
-/// The chunks of an image.
-struct Grid {
-    /// Shape of a chunk, axis by axis.
-    chunk: Vec<usize>,
-    /// Mean stored size of a chunk in bytes.
-    stored: f64,
-}
-
-/// Pixels that were read for a rectangle of some planes.
-pub struct Block {
-    pixels: Pixels,
-    /// Pixels of one plane.
-    plane: usize,
-    /// Pixels from one row to the next.
-    stride: usize,
-    /// The rectangle's first column.
-    left: usize,
-    /// The rectangle's width.
-    width: usize,
-    /// Bytes of the file that it came from.
-    pub touched: u64,
+/// What lies in the file.
+enum Storage {
+    /// Pixels as they are, in columns of this width (that of a chunk, or of the image), whose rows follow each other.
+    Plain { column: usize },
+    /// Chunks of this shape that went through filters, and their mean size in bytes.
+    Filtered { chunk: Vec<usize>, mean: f64 },
 }
 
 impl Image {
-    /// Opens the dataset `name` of the file at `path` and checks that it has this dtype and shape. `sieve` is the size
-    /// of the library's sieve buffer in bytes.
-    pub fn open(path: &Path, name: &str, sieve: usize, dtype: Dtype, shape: &[usize]) -> Result<Self, FormatError> {
-        let (file, len) = file::open(path, sieve)?;
+    /// Opens the dataset `name` of the file at `path` and checks that it has this dtype and shape.
+    pub fn open(path: &Path, name: &str, dtype: Dtype, shape: &[usize]) -> Result<Self, FormatError> {
+        let (file, len) = file::open(path)?;
         let failed = |e| refused(path, &format!("dataset /{name}"), &e);
         let dataset = file.dataset(name).map_err(failed)?;
         check(path, name, &dataset, dtype, shape)?;
@@ -84,47 +64,70 @@ impl Image {
             (Layout::Contiguous, _) => {}
             (layout, _) => return Err(unsupported(path, name, &format!("its layout is {layout:?}"))),
         }
-        let plain_rows = !filtered && chunk.as_ref().is_none_or(|chunk| chunk.last() == Some(&width));
-        let grid = chunk.map(|chunk| {
-            let chunks: f64 = shape.iter().zip(&chunk).map(|(axis, chunk)| axis.div_ceil(*chunk) as f64).product();
-            let whole = (chunk.iter().product::<usize>() * dtype.size()) as f64;
-            Grid { chunk, stored: if filtered { len as f64 / chunks.max(1.0) } else { whole } }
-        });
-        Ok(Self { path: path.to_owned(), dataset, dtype, width, plain_rows, filtered, grid })
+        let storage = match chunk {
+            Some(chunk) if filtered => {
+                let chunks: f64 = shape.iter().zip(&chunk).map(|(axis, chunk)| axis.div_ceil(*chunk) as f64).product();
+                // Looking all of them up costs a walk through their index; the file holds little else.
+                Storage::Filtered { chunk, mean: len as f64 / chunks.max(1.0) }
+            }
+            Some(chunk) => Storage::Plain { column: chunk.last().map_or(width, |&column| column.min(width)) },
+            None => Storage::Plain { column: width },
+        };
+        Ok(Self { path: path.to_owned(), dataset, dtype, width, storage })
     }
 
     /// The stage that a read is: the library does not part reading from decoding.
     pub fn stage(&self) -> Stage {
-        if self.filtered { Stage::ReadDecode } else { Stage::Read }
+        match self.storage {
+            Storage::Plain { .. } => Stage::Read,
+            Storage::Filtered { .. } => Stage::ReadDecode,
+        }
     }
 
-    /// Reads `rect` of `count` planes from number `first` on; of record number `record` where the image has records.
+    /// Reads `rect` of `count` planes from number `first` on into `out`, (C, Y, X) without gaps; of record number `record`
+    /// where the image has records. Returns the bytes read.
     pub fn read(
         &self,
         record: Option<usize>,
         (first, count): (usize, usize),
         rect: Rect,
-    ) -> Result<Block, FormatError> {
-        let pixel = self.dtype.size();
-        let gap = (self.width - rect.width()) * pixel;
-        let (x, width) = if self.plain_rows && gap <= WORTHWHILE_GAP && rect.height() > 1 {
-            (0, self.width)
-        } else {
-            (rect.x0, rect.width())
+        out: &mut [u8],
+    ) -> Result<u64, FormatError> {
+        let place = |x, width| -> Vec<(usize, usize)> {
+            let planes = [(first, count), (rect.y0, rect.height()), (x, width)];
+            record.map(|record| (record, 1)).into_iter().chain(planes).collect()
         };
-        let planes = [(first, count), (rect.y0, rect.height()), (x, width)];
-        let place: Vec<(usize, usize)> = record.map(|record| (record, 1)).into_iter().chain(planes).collect();
-        let pixels = match self.dtype {
-            Dtype::U8 => Pixels::U8(self.elements(&place)?),
-            Dtype::U16 => Pixels::U16(self.elements(&place)?),
-            Dtype::F32 => Pixels::F32(self.elements(&place)?),
+        let column = match &self.storage {
+            Storage::Filtered { chunk, mean } => {
+                let place = place(rect.x0, rect.width());
+                out.copy_from_slice(self.pixels(&place)?.bytes());
+                return Ok((chunks_met(&place, chunk) as f64 * mean) as u64);
+            }
+            Storage::Plain { column } => *column,
         };
-        let touched = match &self.grid {
-            Some(grid) if !self.plain_rows => grid.touched(&place),
-            _ => (pixels.len() * pixel) as u64,
-        };
-        let left = rect.x0 - x;
-        Ok(Block { pixels, plane: rect.height() * width, stride: width, left, width: rect.width(), touched })
+        let (pixel, mut touched) = (self.dtype.size(), 0);
+        for left in (rect.x0 / column * column..rect.x1).step_by(column) {
+            let right = (left + column).min(self.width);
+            let wanted = rect.x0.max(left)..rect.x1.min(right);
+            // The library makes a call for each row, unless whole ones are asked for.
+            let whole = rect.height() > 1 && (right - left - wanted.len()) * pixel <= WORTHWHILE_GAP;
+            let (x, width) = if whole { (left, right - left) } else { (wanted.start, wanted.len()) };
+            let pixels = self.pixels(&place(x, width))?;
+            let source = Lines { stride: width * pixel, first: (wanted.start - x) * pixel };
+            let target = Lines { stride: rect.width() * pixel, first: (wanted.start - rect.x0) * pixel };
+            copy(pixels.bytes(), source, out, target, wanted.len() * pixel);
+            touched += pixels.bytes().len() as u64;
+        }
+        Ok(touched)
+    }
+
+    /// The pixels of a box, given as (first, count) of each axis.
+    fn pixels(&self, place: &[(usize, usize)]) -> Result<Pixels, FormatError> {
+        Ok(match self.dtype {
+            Dtype::U8 => Pixels::U8(self.elements(place)?),
+            Dtype::U16 => Pixels::U16(self.elements(place)?),
+            Dtype::F32 => Pixels::F32(self.elements(place)?),
+        })
     }
 
     /// The elements of a box, given as (first, count) of each axis, in C order and native byte order.
@@ -134,35 +137,27 @@ impl Image {
     }
 }
 
-impl Grid {
-    /// Stored bytes of the chunks that a box meets.
-    fn touched(&self, place: &[(usize, usize)]) -> u64 {
-        let met =
-            |(&(start, count), &chunk): (&(usize, usize), &usize)| (start + count).div_ceil(chunk) - start / chunk;
-        let chunks: usize = place.iter().zip(&self.chunk).map(met).product();
-        (chunks as f64 * self.stored) as u64
-    }
+/// Number of chunks that a box meets.
+fn chunks_met(place: &[(usize, usize)], chunk: &[usize]) -> usize {
+    let met = |(&(start, count), &chunk): (&(usize, usize), &usize)| (start + count).div_ceil(chunk) - start / chunk;
+    place.iter().zip(chunk).map(met).product()
 }
 
-impl Block {
-    /// Plane number `index` of those read, from the rectangle's first pixel on, and its stride in pixels.
-    pub fn plane(&self, index: usize) -> (&[u8], usize) {
-        let pixel = self.pixels.dtype().size();
-        let first = (index * self.plane + self.left) * pixel;
-        (&self.pixels.bytes()[first..(index + 1) * self.plane * pixel], self.stride)
-    }
+/// Lines of a buffer: from one to the next, and where the wanted part of each begins, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Lines {
+    stride: usize,
+    first: usize,
+}
 
-    /// Copies the rectangle of all planes into `out`, (C, Y, X) without gaps.
-    pub fn copy(&self, out: &mut [u8]) {
-        let pixel = self.pixels.dtype().size();
-        if self.stride == self.width {
-            out.copy_from_slice(self.pixels.bytes());
-            return;
-        }
-        let (len, left) = (self.width * pixel, self.left * pixel);
-        for (row, line) in self.pixels.bytes().chunks_exact(self.stride * pixel).zip(out.chunks_exact_mut(len)) {
-            line.copy_from_slice(&row[left..left + len]);
-        }
+/// Copies `len` bytes of every line.
+fn copy(source: &[u8], from: Lines, out: &mut [u8], to: Lines, len: usize) {
+    if from.stride == len && to.stride == len {
+        out.copy_from_slice(source);
+        return;
+    }
+    for (source, out) in source.chunks_exact(from.stride).zip(out.chunks_exact_mut(to.stride)) {
+        out[to.first..to.first + len].copy_from_slice(&source[from.first..from.first + len]);
     }
 }
 

@@ -18,14 +18,13 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// Opens the file of records with a sieve buffer of `sieve` bytes.
-    pub fn open(spec: &OpenSpec, sieve: usize) -> Result<Self, FormatError> {
+    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
         let part = Part::of(spec)?;
         let dataset = &spec.dataset;
         let path = spec.stored_folder(FORMAT.name)?.join(RECORDS);
         let [channels, height, width] = dataset.record_shape();
         let shape = [dataset.objects.rows.len(), channels, height, width];
-        let image = Image::open(&path, IMAGES, sieve, dataset.info.dtype, &shape)?;
+        let image = Image::open(&path, IMAGES, dataset.info.dtype, &shape)?;
         Ok(Self { part, image, runs: runs(&spec.channels) })
     }
 }
@@ -37,9 +36,7 @@ impl Reader for RecordReader {
         let (mut touched, mut rest) = (0, &mut *out);
         for &(first, count) in &self.runs {
             let (now, later) = rest.split_at_mut(count * plane);
-            let block = self.image.read(Some(object), (first, count), self.part.rect)?;
-            block.copy(now);
-            touched += block.touched;
+            touched += self.image.read(Some(object), (first, count), self.part.rect, now)?;
             rest = later;
         }
         self.part.pad(site, window, out);

@@ -1,6 +1,7 @@
 //! A file for each site with the dataset `/image`, (C, Y, X); crops are cut out of it.
 
 use crate::crop::Cutter;
+use crate::raw::grown;
 use crate::{FormatError, OpenSpec, Probe, Reader};
 
 use super::image::Image;
@@ -12,20 +13,20 @@ pub const IMAGE: &str = "image";
 /// Cuts crops out of site files, which are opened when first touched.
 pub struct SiteReader {
     spec: OpenSpec,
-    sieve: usize,
     images: Vec<Option<Image>>,
     /// The spec's channels as runs of neighbours.
     runs: Vec<(usize, usize)>,
     cutter: Cutter,
+    /// Source pixels of a crop that hangs over an edge.
+    edge: Vec<u8>,
 }
 
 impl SiteReader {
-    /// A reader that opens files with a sieve buffer of `sieve` bytes.
-    pub fn open(spec: &OpenSpec, sieve: usize) -> Result<Self, FormatError> {
+    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
         spec.check()?;
         spec.stored_folder(FORMAT.name)?;
         let images = spec.dataset.info.sites.iter().map(|_| None).collect();
-        Ok(Self { spec: spec.clone(), sieve, images, runs: runs(&spec.channels), cutter: Cutter::default() })
+        Ok(Self { spec: spec.clone(), images, runs: runs(&spec.channels), cutter: Cutter::default(), edge: Vec::new() })
     }
 }
 
@@ -39,24 +40,24 @@ impl Reader for SiteReader {
             slot => {
                 let path = dataset.stored_dir(FORMAT.name, self.spec.variant).join(format!("{}.h5", site.name()));
                 let (dtype, shape) = (dataset.info.dtype, dataset.site_shape(index));
-                slot.insert(Image::open(&path, IMAGE, self.sieve, dtype, &shape)?)
+                slot.insert(Image::open(&path, IMAGE, dtype, &shape)?)
             }
         };
         let rect = self.cutter.aim(window, site.height as usize, site.width as usize, self.spec.pad);
-        let plane = self.spec.plane_bytes();
+        let (plane, pixel) = (self.spec.plane_bytes(), dataset.info.dtype.size());
         let (mut touched, mut rest) = (0, out);
         for &(first, count) in &self.runs {
             let (now, later) = rest.split_at_mut(count * plane);
-            let block = image.read(None, (first, count), rect)?;
             if self.cutter.is_inside() {
-                block.copy(now);
+                touched += image.read(None, (first, count), rect, now)?;
             } else {
-                for (index, out) in now.chunks_exact_mut(plane).enumerate() {
-                    let (source, stride) = block.plane(index);
-                    self.cutter.cut_bytes(source, stride, dataset.info.dtype.size(), out);
+                let len = rect.area() * pixel;
+                let edge = grown(&mut self.edge, count * len);
+                touched += image.read(None, (first, count), rect, edge)?;
+                for (source, out) in edge.chunks_exact(len).zip(now.chunks_exact_mut(plane)) {
+                    self.cutter.cut_bytes(source, rect.width(), pixel, out);
                 }
             }
-            touched += block.touched;
             rest = later;
         }
         probe.ended(image.stage());
