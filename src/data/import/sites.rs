@@ -2,6 +2,7 @@
 
 mod by_name;
 mod by_table;
+mod by_zarr;
 mod headers;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 use pcb_formats::SourceFile;
 
 pub use headers::{describe, make_relative};
+
+use by_zarr::zarr_plates;
 
 use super::names::{Names, Parts, plain_site, well_key};
 use super::profiles::{Profile, Profiles, is_tiff};
@@ -101,13 +104,19 @@ impl Request<'_> {
         if let Err(error) = fs::read_dir(self.images) {
             return Err(DataError::content(self.images, format!("{error}; --images must be a folder of TIFF files")));
         }
+        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
+        let plates = zarr_plates(self.images)?;
+        if !plates.is_empty() {
+            let (channels, drafts) = self.by_zarr(&plates, &mut missing, &mut warnings)?;
+            return self.without_missing(channels, drafts, missing, warnings);
+        }
         let mut files = Vec::new();
         scan(self.images, self.images, &mut files)?;
         files.sort();
         if files.is_empty() {
-            return Err(DataError::content(self.images, "no file here or below ends in .tif or .tiff"));
+            let problem = "no file here or below ends in .tif or .tiff, and it is no OME-Zarr plate";
+            return Err(DataError::content(self.images, problem));
         }
-        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
         let (channels, drafts) = match self.table {
             Some((path, profiles)) if !profiles.channels.is_empty() => {
                 (profiles.channels.clone(), self.by_table(path, profiles, &files, &mut missing)?)

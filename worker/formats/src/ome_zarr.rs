@@ -18,7 +18,7 @@ use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
 
 pub use meta::{Field, plate_fields};
-pub use whole::{plane_info, read_plane};
+pub use whole::{plane_info, read_plane, zarr_channels};
 
 /// The row of [`crate::FORMATS`].
 pub const FORMAT: Format = Format {

@@ -110,7 +110,7 @@ impl Request<'_> {
     }
 
     /// Gives each site the rows of the table that say they belong to it.
-    fn join(&self, drafts: &mut [Draft], missing: &mut Vec<Missing>) -> Result<(), DataError> {
+    pub(super) fn join(&self, drafts: &mut [Draft], missing: &mut Vec<Missing>) -> Result<(), DataError> {
         let mut by_place: HashMap<((String, u32), String), Vec<usize>> = HashMap::new();
         for (index, draft) in drafts.iter().enumerate() {
             by_place.entry((well_key(&draft.well), plain_site(&draft.site))).or_default().push(index);

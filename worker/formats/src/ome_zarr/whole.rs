@@ -28,6 +28,14 @@ pub fn plane_info(path: &Path, channel: u32) -> Result<PageInfo, FormatError> {
     Ok(PageInfo { height: side(y)?, width: side(x)?, dtype: array.stored.dtype() })
 }
 
+/// Number of channels of the Zarr array in the folder `path`.
+pub fn zarr_channels(path: &Path) -> Result<u32, FormatError> {
+    let array = ZarrArray::open(path)?;
+    let shape = array.array.shape();
+    let (c, _, _) = meta::axes(path, shape.len())?;
+    Ok(c.map_or(1, |c| u32::try_from(shape[c]).unwrap_or(u32::MAX)))
+}
+
 /// Decodes channel number `channel` of the array in the folder `path` into `out`: (Y, X), native byte order.
 pub fn read_plane(path: &Path, channel: u32, dtype: Dtype, out: &mut [u8]) -> Result<(), FormatError> {
     let array = ZarrArray::open(path)?;
