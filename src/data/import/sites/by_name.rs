@@ -101,9 +101,9 @@ impl Request<'_> {
         if let Some(channel) = &parts.channel {
             return Ok(vec![(channel.clone(), SourceFile::tiff(path, 0))]);
         }
-        let (channels, pages) = tiff_channels(&path)?;
-        if channels.len() < pages {
-            partly.push(format!("{} of the {pages} planes of {}", pages - channels.len(), file.display()));
+        let (channels, planes) = tiff_channels(&path)?;
+        if channels.len() < planes {
+            partly.push(format!("{} of the {planes} planes of {}", planes - channels.len(), file.display()));
         }
         let source = |page| SourceFile::tiff(path.clone(), page);
         Ok(channels.into_iter().map(|channel| (channel.name, source(channel.page))).collect())

@@ -28,20 +28,21 @@ pub struct TiffChannel {
     pub page: u32,
 }
 
-/// The channels of the TIFF file at `path`, and the number of its pages. Where the file has OME-XML, these are the first
-/// z plane and time point of each channel of its first image; else every page is one, but for smaller copies and masks.
+/// The channels of the TIFF file at `path`, and the number of planes that it has in all. Where the file has OME-XML, the
+/// channels are the first z plane and time point of each channel of its first image; else every page is one, but for
+/// smaller copies and masks, which are no planes.
 pub fn tiff_channels(path: &Path) -> Result<(Vec<TiffChannel>, usize), FormatError> {
     let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
     let tiff = TiffFile::open(path, &file)?;
     let directories = tiff.directories().collect::<Result<Vec<_>, _>>()?;
-    let text = match directories.first() {
-        Some(first) => tiff.text(first, tag::DESCRIPTION)?.unwrap_or_default(),
-        None => return Err(tiff.missing(0, 0)),
-    };
+    let Some(first) = directories.first() else { return Err(tiff.missing(0, 0)) };
+    // Colour and the like is told before what the XML says about it.
+    Page::parse(&tiff, first)?;
+    let text = tiff.text(first, tag::DESCRIPTION)?.unwrap_or_default();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let described = ome::channels(&text, &name, directories.len());
-    let pages = match described.map_err(|problem| FormatError::corrupt(path, problem))? {
-        Some(pages) => pages,
+    let (pages, planes) = match described.map_err(|problem| FormatError::corrupt(path, problem))? {
+        Some(pages) => (pages, directories.len()),
         None => {
             let mut pages = Vec::new();
             for (page, directory) in directories.iter().enumerate() {
@@ -49,13 +50,14 @@ pub fn tiff_channels(path: &Path) -> Result<(Vec<TiffChannel>, usize), FormatErr
                     pages.push((None, page as u32));
                 }
             }
-            pages
+            let planes = pages.len();
+            (pages, planes)
         }
     };
     for &(_, page) in &pages {
         Page::parse(&tiff, &directories[page as usize])?;
     }
-    Ok((named(pages), directories.len()))
+    Ok((named(pages), planes))
 }
 
 /// Two channels of one name would be one: such names do not count.

@@ -34,7 +34,9 @@ pub struct Image<'a> {
 /// Writes `image` into a new file, its first page with the text `description`. Files that might not fit into 4 GiB are
 /// written as BigTIFF.
 pub fn write(path: &Path, image: &Image<'_>, form: Form, description: Option<&str>) -> Result<(), FormatError> {
-    let saved = if form.big || !fits_classic(image, form) {
+    let (height, width, pixel) = (image.height, image.width, image.dtype.size());
+    let pages = image.pixels.len() / (height * width * pixel);
+    let saved = if form.big || !fits_classic(pages, height, width, pixel, form) {
         save::<TiffKindBig>(path, image, form, description)
     } else {
         save::<TiffKindStandard>(path, image, form, description)
@@ -45,12 +47,11 @@ pub fn write(path: &Path, image: &Image<'_>, form: Form, description: Option<&st
     })
 }
 
-/// Whether the file surely needs no offsets of more than 32 bits.
-fn fits_classic(image: &Image<'_>, form: Form) -> bool {
+/// Whether a file of so many pages of `height` x `width` pixels of `pixel` bytes surely needs no offsets of 64 bits.
+fn fits_classic(pages: usize, height: usize, width: usize, pixel: usize, form: Form) -> bool {
     let side = form.tile.unwrap_or(1);
-    let area = image.height.next_multiple_of(side) as u64 * image.width.next_multiple_of(side) as u64;
-    let pages = (image.pixels.len() / (image.height * image.width)) as u64;
-    let stored = area * pages;
+    let area = height.next_multiple_of(side) as u64 * width.next_multiple_of(side) as u64;
+    let stored = area * (pages * pixel) as u64;
     // A level of a pyramid has a quarter of the pixels of the one before.
     let stored = if form.pyramid { stored + stored / 3 } else { stored };
     // LZW turns a byte of noise into up to 12 bits; the others grow it a little. The rest is for tables and texts.
@@ -184,6 +185,20 @@ impl Level<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_may_pass_4_gib_are_big() {
+        let fits = |name, pages, height, width, pixel| {
+            fits_classic(pages, height, width, pixel, Form::of(name).expect("known"))
+        };
+        // 2^31 bytes of pixels, and twice as many.
+        assert!(fits("strip-none", 1, 1 << 15, 1 << 15, 2));
+        assert!(!fits("strip-none", 2, 1 << 15, 1 << 15, 2));
+        assert!(!fits("tile128-lzw", 5, 23_000, 18_000, 2) && fits("tile128-deflate", 5, 20_000, 18_000, 2));
+        assert!(fits("tile512-lzw", 1, 1 << 15, 1 << 15, 2) && !fits("tile512-lzw-pyramid", 1, 1 << 15, 1 << 15, 2));
+        // Tiles of 512 columns around images of one.
+        assert!(fits("strip-none", 1, 1 << 23, 1, 2) && !fits("tile512-none", 1, 1 << 23, 1, 2));
+    }
 
     #[test]
     fn levels_hold_every_second_pixel_down_to_256() {
