@@ -82,8 +82,7 @@ pub fn select(texts: &[String]) -> Result<Vec<Form>, DataError> {
             let role = name.split_once(':').is_some_and(|(format, role)| {
                 (format == form.format.name || format == "all") && variant.role.answers(role)
             });
-            (called(variant.name) || called(variant.stored) || role)
-                && layout.is_none_or(|layout| layout == variant.layout)
+            (called(variant.name) || called(variant.stored) || role) && layout.is_none_or(|layout| layout == variant.layout)
         };
         let all = FORMATS.iter().flat_map(|format| format.variants.iter().map(move |variant| Form { format, variant }));
         let all = all.filter(|form| form.variant.stored != "none");
