@@ -4,8 +4,9 @@
 # another one would rebuild the bindings.
 CARGO := env -u LIBTORCH cargo
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
+CACHE := $(or $(PCB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pcb)
 
-.PHONY: help setup setup-python build demo test check fmt lint doc clean-cache
+.PHONY: help setup setup-python build demo bench-python test check fmt lint doc clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +27,11 @@ demo: build ## measure a small plate cold and warm, print the table, draw it
 	@echo
 	@echo "result: $(CURDIR)/results/demo.json"
 	@echo "plot:   $(CURDIR)/results/demo.svg"
+
+bench-python: ## compare native readers with Python's, on stored forms of `small`; ARGS="--forms '^hdf5' --quick"
+	@scripts/setup.sh --bench
+	$(CARGO) build --release -p pcb-formats --example read_forms
+	$(CACHE)/bench-venv/bin/python benches/python_readers.py --native $(BIN)/examples/read_forms $(ARGS)
 
 test: setup ## run all tests
 	$(CARGO) build --workspace # tests of the controller start the workers beside it

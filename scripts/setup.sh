@@ -5,6 +5,7 @@
 #   scripts/setup.sh            for building and testing (0.6 GB to download, 1.2 GB on disk)
 #   scripts/setup.sh --python   also what the Python host imports and CUDA needs (4.7 GB on disk)
 #   scripts/setup.sh --schema   also what scripts/check_schema.py imports
+#   scripts/setup.sh --bench    also what benches/python_readers.py imports (1.3 GB on disk)
 #   scripts/setup.sh --leave    gives the build folder of this checkout to the next new one
 #   scripts/setup.sh --clean    removes all that it made
 #
@@ -186,6 +187,19 @@ install_schema() {
     stamp schema "$what"
 }
 
+# In a venv of its own: what these packages ask for must not move the versions that torch wants.
+install_bench() {
+    local requirements=$root/benches/requirements.txt what venv=$cache/bench-venv
+    what="bench $(cksum <"$requirements")"
+    if stamped bench "$what"; then return; fi
+    need_space 3
+    make_venv
+    rm -f "$venv/.pcb-bench"
+    say "installing what benches/python_readers.py imports in $venv (once, 1.3 GB on disk)"
+    pip_install --quiet -r "$requirements"
+    stamp bench "$what"
+}
+
 # --- what is left in the checkout -------------------------------------------------------------
 
 link() { # TARGET NAME
@@ -280,7 +294,7 @@ CMAKE = \"$cmake\""
 }
 
 clean() {
-    rm -rf "$venv" "$cache/build" "$cache/pip" "$cache/tmp" "$root/.cargo/local.toml"
+    rm -rf "$venv" "$cache/bench-venv" "$cache/build" "$cache/pip" "$cache/tmp" "$root/.cargo/local.toml"
     local name
     for name in .libtorch .venv; do
         [ ! -L "$root/$name" ] || rm "$root/$name"
@@ -290,8 +304,8 @@ clean() {
 # ----------------------------------------------------------------------------------------------
 
 case ${1-} in
-'' | --python | --schema | --leave | --clean) ;;
-*) die "unknown argument '$1': --python, --schema, --leave, --clean, or none" ;;
+'' | --python | --schema | --bench | --leave | --clean) ;;
+*) die "unknown argument '$1': --python, --schema, --bench, --leave, --clean, or none" ;;
 esac
 need_programs
 mkdir -p "$cache"
@@ -312,4 +326,5 @@ case ${1-} in
 --leave) leave_build_folder ;;
 --python) install_python ;;
 --schema) install_schema ;;
+--bench) install_bench ;;
 esac
