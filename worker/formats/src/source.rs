@@ -42,7 +42,6 @@ pub fn check_plane(
     dtype: Dtype,
     (height, width): (usize, usize),
 ) -> Result<(), FormatError> {
-    let (found, expected) =
-        (plane_info(path, source)?, PageInfo { height: height as u32, width: width as u32, dtype });
+    let (found, expected) = (plane_info(path, source)?, PageInfo { height: height as u32, width: width as u32, dtype });
     tiff::check(path, source.page, found, expected)
 }
