@@ -4,27 +4,35 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{Dataset, DatasetInfo, SourceFile, find, site_digest};
-use pcb_protocol::Layout;
+use pcb_formats::{ARROW_COLUMN, Dataset, DatasetInfo, SourceFile, SourceKind, find, site_digest};
+use pcb_protocol::{Dtype, Layout};
 
 use crate::data::make::Plate;
 use crate::data::{DataError, Progress};
 
-/// Bytes that writing the decoy of a dataset takes at most: raw pixels and TIFF files beside each other.
+/// Bytes that writing the decoy of a dataset takes at most: raw pixels and source files beside each other, which may hold
+/// every pixel twice.
 pub fn bytes(info: &DatasetInfo) -> u64 {
-    3 * plate(info, 0).site_bytes()
+    4 * plate(info, 0).site_bytes()
 }
 
-/// Writes the decoy of the dataset `info` into `folder`: one site whose channels are LZW TIFFs in `source/`.
+/// Writes the decoy of the dataset `info` into `folder`: one site whose channels lie in `source/`, in files of the kind that
+/// the dataset was imported from.
 pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progress<'_>) -> Result<(), DataError> {
     plate(info, seed).write(folder, None, progress)?;
     let mut decoy = Dataset::open(folder)?;
-    let (format, variant) = find("tiff", "strip-lzw", Layout::Site)?;
+    let arrow = info.source_format() == Some("ome-arrow");
+    let (format, variant) = match arrow {
+        // Lists hold no floats.
+        true if info.dtype == Dtype::F32 => find("ome-arrow", "bytes-zstd-tile128", Layout::Site)?,
+        true => find("ome-arrow", "list", Layout::Site)?,
+        false => find("tiff", "strip-lzw", Layout::Site)?,
+    };
     let source = folder.join("source");
     fs::create_dir(&source).map_err(|e| DataError::io(&source, e))?;
     (format.write)(&decoy, variant, &source, &mut |_, _| ())?;
     let names = (format.files)(&decoy, variant)?;
-    decoy.info.sites[0].source = sources(names);
+    decoy.info.sites[0].source = if arrow { rows(&names, decoy.channels()) } else { sources(names) };
     check(&decoy)?;
     decoy.info.write(&folder.join("dataset.json"))?;
     let reference = folder.join("reference");
@@ -55,10 +63,23 @@ fn sources(mut names: Vec<PathBuf>) -> Vec<SourceFile> {
     names.iter().map(|name| SourceFile::tiff(place(name), 0)).collect()
 }
 
+/// The channels of the one image in the table `names[0]`.
+fn rows(names: &[PathBuf], channels: usize) -> Vec<SourceFile> {
+    let table = names.first().and_then(|name| name.file_name()).unwrap_or_default();
+    let channel = |page| SourceFile {
+        path: Path::new("source").join(table),
+        kind: SourceKind::OmeArrow,
+        page,
+        row: 0,
+        column: Some(ARROW_COLUMN.to_owned()),
+    };
+    (0..channels as u32).map(channel).collect()
+}
+
 /// The pixels read by way of the sources are those that were generated.
 fn check(decoy: &Dataset) -> Result<(), DataError> {
     if site_digest(&decoy.reference(0)?) == decoy.info.sites[0].digest {
         return Ok(());
     }
-    Err(DataError::content(decoy.root.join("source"), "the TIFF files just written hold other pixels than were made"))
+    Err(DataError::content(decoy.root.join("source"), "the files just written hold other pixels than were made"))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pcb_formats::{Dataset, find, store};
 use pcb_protocol::{Dtype, Layout};
-use support::{files_below, filed_variants, make, write};
+use support::{filed_variants, files_below, make, write};
 
 fn small(root: &Path) -> Arc<Dataset> {
     make(root, Dtype::U16, 2, &[(40, 50), (40, 50)], (16, 16))

@@ -35,7 +35,8 @@ pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Varia
 
 /// Whether a variant stores pixels compressed: then a changed byte is no changed pixel, and crops are decoded.
 pub fn packed(variant: &Variant) -> bool {
-    let arrow = ["list", "dataset-tile256"].iter().any(|name| variant.name.starts_with(name)) || variant.name == "dataset";
+    let arrow =
+        ["list", "dataset-tile256"].iter().any(|name| variant.name.starts_with(name)) || variant.name == "dataset";
     arrow || ["lzw", "deflate", "zstd"].iter().any(|codec| variant.name.contains(codec))
 }
 
