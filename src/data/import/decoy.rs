@@ -81,7 +81,7 @@ fn arrays(folder: &Path, channels: usize) -> Result<Vec<SourceFile>, DataError> 
     let failed = |e| DataError::io(&source, e);
     let plates = fs::read_dir(&source).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let plate = plates.first().map(|plate| plate_fields(&plate.path())).transpose()?.flatten();
-    let field = plate.and_then(|(fields, _)| fields.into_iter().next());
+    let field = plate.and_then(|plate| plate.fields.into_iter().next());
     let array = field.as_ref().and_then(|field| field.array.strip_prefix(folder).ok());
     let Some(array) = array else { return Err(DataError::content(&source, "the plate just written has no field")) };
     let channel = |page| SourceFile { path: array.to_owned(), kind: SourceKind::OmeZarr, page, row: 0, column: None };
