@@ -13,6 +13,8 @@ pub enum Track {
     Getitem,
     /// Nothing: the harness's own overhead.
     Null,
+    /// A benchmark that pyperf ran; read from its files, never run by pcb.
+    Pyperf,
 }
 
 /// One row of the table of tracks.
@@ -25,7 +27,7 @@ pub struct TrackRow {
     pub about: &'static str,
 }
 
-/// Every track.
+/// Every track that pcb runs.
 pub const TRACKS: &[TrackRow] = &[
     TrackRow {
         track: Track::Getitem,
@@ -35,11 +37,16 @@ pub const TRACKS: &[TrackRow] = &[
     TrackRow { track: Track::Null, name: "null", about: "nothing: the harness's own overhead for each sample" },
 ];
 
+/// Name of [`Track::Pyperf`], which is in no list of tracks to run.
+const PYPERF: &str = "pyperf";
+
 /// Who does the reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// Rust and libtorch.
     Native,
+    /// CPython.
+    Python,
 }
 
 /// What a reading track reads.
@@ -64,13 +71,16 @@ pub struct Target {
 /// One fully resolved point of a sweep.
 ///
 /// Its id is `track/dataset/format:variant/layout/pattern/crop/tier/host/state`; a track without a target has `-` in
-/// the six places of the target.
+/// the six places of the target, but a benchmark of pyperf has its name in the first of them (`%2F` for a slash, `%25` for
+/// a percent sign).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Case {
     /// What is timed.
     pub track: Track,
-    /// What is read; `None` for `null`.
+    /// What is read; `None` for `null` and `pyperf`.
     pub target: Option<Target>,
+    /// The benchmark's name, for `pyperf` alone.
+    pub benchmark: Option<String>,
     /// Who reads.
     pub host: Host,
     /// Where the data lies when a run starts.
@@ -83,14 +93,21 @@ pub const KEYS: [&str; 9] = ["track", "dataset", "format", "layout", "pattern", 
 impl Case {
     /// The overhead case of every plan.
     pub fn null() -> Self {
-        Self { track: Track::Null, target: None, host: Host::Native, state: State::AsIs }
+        Self { track: Track::Null, target: None, benchmark: None, host: Host::Native, state: State::AsIs }
+    }
+
+    /// The benchmark called `name` in a file of pyperf.
+    pub fn pyperf(name: &str) -> Self {
+        let benchmark = Some(name.to_owned());
+        Self { track: Track::Pyperf, target: None, benchmark, host: Host::Python, state: State::AsIs }
     }
 
     /// The id's parts in the order of [`KEYS`].
     pub fn parts(&self) -> [String; 9] {
         let dash = || "-".to_owned();
+        let name = || self.benchmark.as_ref().map_or_else(dash, |name| name.replace('%', "%25").replace('/', "%2F"));
         let [dataset, format, layout, pattern, crop, tier] = match &self.target {
-            None => [dash(), dash(), dash(), dash(), dash(), dash()],
+            None => [name(), dash(), dash(), dash(), dash(), dash()],
             Some(t) => [
                 t.dataset.clone(),
                 format!("{}:{}", t.format, t.variant),
@@ -140,6 +157,12 @@ impl FromStr for Case {
                 }
                 None
             }
+            Track::Pyperf => {
+                if dataset == "-" || [format, layout, pattern, crop, tier].iter().any(|part| *part != "-") {
+                    return Err(error());
+                }
+                None
+            }
             Track::Getitem => {
                 let (format, variant) = format.split_once(':').ok_or_else(error)?;
                 Some(Target {
@@ -153,13 +176,15 @@ impl FromStr for Case {
                 })
             }
         };
-        Ok(Self { track, target, host: host.parse()?, state: state.parse()? })
+        let named = track == Track::Pyperf;
+        let benchmark = named.then(|| dataset.replace("%2F", "/").replace("%25", "%"));
+        Ok(Self { track, target, benchmark, host: host.parse()?, state: state.parse()? })
     }
 }
 
 impl fmt::Display for Track {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(TRACKS.iter().find(|row| row.track == *self).map_or("?", |row| row.name))
+        f.pad(TRACKS.iter().find(|row| row.track == *self).map_or(PYPERF, |row| row.name))
     }
 }
 
@@ -167,6 +192,9 @@ impl FromStr for Track {
     type Err = ParseWordError;
     fn from_str(text: &str) -> Result<Self, ParseWordError> {
         let unknown = || ParseWordError { what: "track", got: text.to_owned(), expected: "getitem or null" };
+        if text == PYPERF {
+            return Ok(Self::Pyperf);
+        }
         TRACKS.iter().find(|row| row.name == text).map(|row| row.track).ok_or_else(unknown)
     }
 }
@@ -175,6 +203,7 @@ impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Native => f.pad("native"),
+            Self::Python => f.pad("python"),
         }
     }
 }
@@ -184,7 +213,8 @@ impl FromStr for Host {
     fn from_str(text: &str) -> Result<Self, ParseWordError> {
         match text {
             "native" => Ok(Self::Native),
-            _ => Err(ParseWordError { what: "host", got: text.to_owned(), expected: "native" }),
+            "python" => Ok(Self::Python),
+            _ => Err(ParseWordError { what: "host", got: text.to_owned(), expected: "native or python" }),
         }
     }
 }
@@ -225,10 +255,12 @@ mod tests {
             "getitem/smoke/npy:mmap/object/random/all.128x128.u16/none/native/cold",
             "getitem/jump/tiff:tile128-deflate/site/paired-well/0+2.64x96.f32/typical/native/warm",
             "null/-/-/-/-/-/-/native/asis",
+            "pyperf/[1]*1000 %25 a%2Fb/-/-/-/-/-/python/asis",
         ] {
             assert_eq!(id.parse::<Case>().map(|c| c.to_string()).as_deref(), Ok(id));
         }
         assert_eq!(Case::null().to_string(), "null/-/-/-/-/-/-/native/asis");
+        assert_eq!(Case::pyperf("%2F/").to_string().parse(), Ok(Case::pyperf("%2F/")));
     }
 
     #[test]

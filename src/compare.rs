@@ -5,9 +5,11 @@
 
 mod comparable;
 mod differences;
+pub mod github;
 mod inputs;
 pub mod json;
 mod judge;
+pub mod junit;
 pub mod markdown;
 mod metric;
 mod pairs;
@@ -71,6 +73,10 @@ pub struct Comparison {
     pub across: Vec<Key>,
     /// What differs between the two sides' machines, programs and plans.
     pub differences: Vec<Difference>,
+    /// The part of the case ids whose values were compared inside one file; null: two files or two builds.
+    pub by: Option<Key>,
+    /// With `by`: cases that the other value does not have, which therefore have no row.
+    pub alone: usize,
     /// Cases that neither side supports, which therefore have no row.
     pub unsupported: usize,
     /// One row for each case; the worst first.
@@ -83,13 +89,43 @@ pub enum CompareError {
     /// Several cases match.
     #[error(transparent)]
     Ambiguous(#[from] Ambiguous),
+    /// No pair of sides.
+    #[error("nothing to compare")]
+    NothingGiven,
     /// States are compared without saying by what.
     #[error("--across state compares cold with warm, whose primary metrics differ: choose one with --metric")]
     StatesWithoutMetric,
 }
 
+/// Compares values of `key` inside one file: see [`Inputs::values`]. All rows are judged as one comparison.
+pub fn compare_values(inputs: &[Inputs], key: Key, settings: &Settings) -> Result<Comparison, CompareError> {
+    let mut settings = settings.clone();
+    if !settings.across.contains(&key) {
+        settings.across.push(key);
+    }
+    let Some(first) = inputs.first() else { return Err(CompareError::NothingGiven) };
+    let mut drafts = Vec::new();
+    let mut unsupported = 0;
+    for inputs in inputs {
+        let found = draft(inputs, &settings)?;
+        drafts.extend(found.0);
+        unsupported += found.1;
+    }
+    // Not every format has every layout: inside one file that is no gap in the measurement.
+    let all = drafts.len();
+    drafts.retain(|draft| draft.row.verdict != Verdict::Missing);
+    let alone = all - drafts.len();
+    Ok(Comparison { by: Some(key), alone, ..judged(first, drafts, unsupported, &settings) })
+}
+
 /// Compares.
 pub fn compare(inputs: &Inputs, settings: &Settings) -> Result<Comparison, CompareError> {
+    let (drafts, unsupported) = draft(inputs, settings)?;
+    Ok(judged(inputs, drafts, unsupported, settings))
+}
+
+/// The rows before they are judged, and how many cases neither side supports.
+fn draft(inputs: &Inputs, settings: &Settings) -> Result<(Vec<rows::Draft>, usize), CompareError> {
     if settings.metric.is_none() && settings.across.iter().any(Key::is_state) {
         return Err(CompareError::StatesWithoutMetric);
     }
@@ -99,7 +135,11 @@ pub fn compare(inputs: &Inputs, settings: &Settings) -> Result<Comparison, Compa
     let all = pairs.len();
     let drafts: Vec<_> = pairs.iter().filter_map(|pair| rows::draft(pair, inputs, settings)).collect();
     let unsupported = all - drafts.len();
-    Ok(Comparison {
+    Ok((drafts, unsupported))
+}
+
+fn judged(inputs: &Inputs, drafts: Vec<rows::Draft>, unsupported: usize, settings: &Settings) -> Comparison {
+    Comparison {
         base: inputs.base.source(),
         new: inputs.new.source(),
         paired: inputs.paired,
@@ -109,8 +149,10 @@ pub fn compare(inputs: &Inputs, settings: &Settings) -> Result<Comparison, Compa
         across: settings.across.clone(),
         differences: differences::between(inputs),
         unsupported,
+        by: None,
+        alone: 0,
         rows: judge::judge(drafts, settings),
-    })
+    }
 }
 
 impl Comparison {

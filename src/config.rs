@@ -209,6 +209,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("grouped", include_str!("../configs/examples/grouped.toml")),
     ("paired", include_str!("../configs/examples/paired.toml")),
     ("transforms", include_str!("../configs/examples/transforms.toml")),
+    ("formats", include_str!("../configs/formats.toml")),
     ("full", include_str!("../configs/examples/full.toml")),
 ];
 

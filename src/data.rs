@@ -16,7 +16,7 @@ pub use describe::{ChannelStats, Description, describe};
 pub use error::DataError;
 pub use folder::{dataset_folder, datasets, free_bytes, root};
 pub use pcb_formats::tree_bytes;
-pub use stored::{Form, Verdict, ensure, forms, forms_on_disk, rewrite, select, verify, verify_reference};
+pub use stored::{Form, Verdict, check_room, ensure, forms, forms_on_disk, rewrite, select, verify, verify_reference};
 pub use text::{bytes_text, counted, description_text, error_text, list_text, stored_text};
 
 use std::path::PathBuf;

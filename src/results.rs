@@ -5,6 +5,7 @@
 
 mod file;
 mod journal;
+mod pyperf;
 mod row;
 pub mod schema;
 pub mod thin;

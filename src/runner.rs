@@ -214,7 +214,7 @@ impl Runner<'_> {
     /// The files of a case, whether it needs libtorch, and what its worker is asked.
     fn job(&self, case: &Case) -> Result<(Vec<PathBuf>, bool, pcb_protocol::Job), Outcome> {
         match (&case.track, &case.target) {
-            (Track::Null, _) | (_, None) => Ok((Vec::new(), false, request::null(self.config))),
+            (Track::Null | Track::Pyperf, _) | (_, None) => Ok((Vec::new(), false, request::null(self.config))),
             (Track::Getitem, Some(target)) => {
                 let (dataset, files) = self.target_of(case)?;
                 Ok((files, true, request::getitem(self.config, &dataset.root, target, case.state)))

@@ -48,6 +48,10 @@ fn run(args: &Args) -> Result<u8, Failure> {
 fn compared(args: &Args, base: &Path) -> Result<Comparison, Failure> {
     let name = |path: &Path| path.display().to_string();
     let (base_name, base_file) = (name(base), view::read(base).map_err(error)?);
+    if let Some(by) = &args.by {
+        let inputs = Inputs::values((&base_name, &base_file), by.key, &by.values).map_err(usage)?;
+        return compare::compare_values(&inputs, by.key, &args.settings()).map_err(usage);
+    }
     let new = args.new.as_deref().map(|new| Ok((name(new), view::read(new)?))).transpose();
     let new = new.map_err(|e: pcb::results::ReadError| error(e))?;
     let inputs = match &new {
@@ -68,7 +72,21 @@ fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {
         }
         Format::Markdown => compare::markdown::render(comparison, args.all),
         Format::Json => compare::json::render(comparison)?,
+        Format::Junit => compare::junit::render(comparison, args.failing()),
+        Format::Github => {
+            job_summary(&compare::markdown::render(comparison, args.all))?;
+            compare::github::render(comparison, args.failing())
+        }
     })
+}
+
+/// Appends to the job summary where GitHub Actions wants it; elsewhere there is none.
+fn job_summary(text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let path = Path::new(&path);
+    let append = || std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes());
+    append().map_err(|e| anyhow::anyhow!("{}: {e} (the job summary of GITHUB_STEP_SUMMARY)", path.display()))
 }
 
 /// Writes to stdout, or to the file asked for.

@@ -10,8 +10,10 @@ use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use pcb::cli::data::{Command, DataArgs, FormsArgs, ImportArgs, MakeArgs, WriteArgs};
 use pcb::cli::exit;
+use pcb::data::make::{Samples, Shape, Sizes};
 use pcb::data::{self, DataError, Form, Made, Progress, Step, Verdict, counted};
 use pcb_formats::{Dataset, FormatError, store};
+use pcb_protocol::Dtype;
 
 fn main() -> ExitCode {
     let args = DataArgs::parse();
@@ -78,6 +80,9 @@ fn show(bar: &ProgressBar, step: Step<'_>) {
 }
 
 fn make(root: &Path, args: &MakeArgs, out: &mut dyn Write, progress: &mut Progress<'_>) -> anyhow::Result<u8> {
+    if let (Some(count), Some(shape)) = (args.samples, args.shape) {
+        return make_samples(root, args, count, shape, out, progress);
+    }
     let preset = data::make::preset(&args.preset)?;
     let mut recipe = preset.recipe.clone();
     recipe.seed = args.seed.unwrap_or(recipe.seed);
@@ -93,7 +98,30 @@ fn make(root: &Path, args: &MakeArgs, out: &mut dyn Write, progress: &mut Progre
     }
     recipe.dtype = args.dtype.unwrap_or(recipe.dtype);
     recipe.check()?;
-    let sizes = recipe.sizes();
+    tell_sizes(recipe.sizes());
+    let name = args.name.as_deref().unwrap_or(preset.name);
+    let made = data::make::make(root, name, &recipe, args.threads.map(usize::from), args.force, progress)?;
+    tell(&made, out)
+}
+
+fn make_samples(
+    root: &Path,
+    args: &MakeArgs,
+    count: u32,
+    shape: Shape,
+    out: &mut dyn Write,
+    progress: &mut Progress<'_>,
+) -> anyhow::Result<u8> {
+    let dtype = args.dtype.unwrap_or(Dtype::U16);
+    let samples = Samples { seed: args.seed.unwrap_or(1), count, shape, dtype };
+    samples.check()?;
+    tell_sizes(samples.sizes());
+    let name = args.name.clone().unwrap_or_else(|| samples.name());
+    let threads = args.threads.map(usize::from);
+    tell(&data::make::make_samples(root, &name, &samples, threads, args.force, progress)?, out)
+}
+
+fn tell_sizes(sizes: Sizes) {
     eprintln!(
         "reference {}, decoy {}; each stored form, uncompressed: layout site {}, layout object {}",
         data::bytes_text(sizes.reference),
@@ -101,9 +129,6 @@ fn make(root: &Path, args: &MakeArgs, out: &mut dyn Write, progress: &mut Progre
         data::bytes_text(sizes.reference),
         data::bytes_text(sizes.object_form),
     );
-    let name = args.name.as_deref().unwrap_or(preset.name);
-    let made = data::make::make(root, name, &recipe, args.threads.map(usize::from), args.force, progress)?;
-    tell(&made, out)
 }
 
 fn import(root: &Path, args: &ImportArgs, out: &mut dyn Write, progress: &mut Progress<'_>) -> anyhow::Result<u8> {
@@ -147,6 +172,7 @@ fn write(root: &Path, args: &WriteArgs, out: &mut dyn Write, progress: &mut Prog
     let folder = data::dataset_folder(root, &args.dataset)?;
     let all = args.forms.iter().any(|form| form == "all");
     let forms = if all { data::forms() } else { data::select(&args.forms)? };
+    data::check_room(&folder, &forms)?;
     for form in forms {
         match store(&folder, form.format, form.variant, progress) {
             Ok(true) => writeln!(out, "{form:<30} written")?,

@@ -37,6 +37,11 @@ pub struct Args {
     /// Parts of the case id to leave out of the match: track, dataset, format, layout, pattern, crop, tier, host, state
     #[arg(long, value_name = "KEY[,KEY]", value_delimiter = ',')]
     pub across: Vec<Key>,
+    /// Compare values of one part of the case id inside BASE, as format=npy:mmap: that base against all others
+    ///
+    /// format=npy:mmap,hdf5:contiguous names both sides; format alone does where there are just two values.
+    #[arg(long, value_name = "KEY[=BASE[,NEW]...]", conflicts_with = "new")]
+    pub by: Option<By>,
     /// Only cases whose id matches this regular expression
     #[arg(long, value_name = "REGEX")]
     pub filter: Option<Regex>,
@@ -46,10 +51,10 @@ pub struct Args {
     /// Show unchanged cases too (JSON always has them)
     #[arg(long)]
     pub all: bool,
-    /// Verdicts that make the exit code 3 (a change) or 5 (no answer)
-    #[arg(long, value_name = "VERDICT[,VERDICT]", value_delimiter = ',', value_parser = verdict(), hide_possible_values = true,
-        default_values = ["regressed", "missing", "not-comparable"])]
-    pub fail_on: Vec<Verdict>,
+    /// Verdicts that make the exit code 3 (a change) or 5 (no answer) [default: regressed, missing, not-comparable; with
+    /// --by none]
+    #[arg(long, value_name = "VERDICT[,VERDICT]", value_delimiter = ',', value_parser = verdict(), hide_possible_values = true)]
+    pub fail_on: Option<Vec<Verdict>>,
     /// No verdict makes the exit code other than 0
     #[arg(long)]
     pub no_fail: bool,
@@ -70,6 +75,24 @@ pub struct Args {
     pub man: bool,
 }
 
+/// What `--by` takes: a part of the case id, and its values, the first of which is the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By {
+    /// The part.
+    pub key: Key,
+    /// The values; without any, the two that the file has.
+    pub values: Vec<String>,
+}
+
+impl std::str::FromStr for By {
+    type Err = pcb_protocol::ParseWordError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (key, values) = text.split_once('=').map_or((text, None), |(key, values)| (key, Some(values)));
+        let values = values.map(|values| values.split(',').map(str::to_owned).collect());
+        Ok(Self { key: key.parse()?, values: values.unwrap_or_default() })
+    }
+}
+
 /// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -79,6 +102,10 @@ pub enum Format {
     Markdown,
     /// One document with every row
     Json,
+    /// JUnit XML: a test case for each row
+    Junit,
+    /// GitHub Actions: annotations, and the Markdown in the job summary
+    Github,
 }
 
 /// When to colour.
@@ -91,6 +118,9 @@ pub enum Color {
     /// Never
     Never,
 }
+
+/// Verdicts that fail unless others are named.
+const FAILING: &[Verdict] = &[Verdict::Regressed, Verdict::Missing, Verdict::NotComparable];
 
 const AFTER_HELP: &str = "\
 Verdicts, the first that holds:
@@ -112,6 +142,8 @@ Exit codes:
 
 Examples:
   pcb-compare last-week.json today.json
+  pcb-compare formats.json --by format=npy:mmap
+  pcb-compare py36.json py37.json                      files of pyperf
   pcb-compare ab.json --metric p95 --margin 5% --filter '/warm$' --format markdown";
 
 fn metric() -> impl TypedValueParser<Value = Metric> {
@@ -156,12 +188,23 @@ impl Args {
         }
     }
 
+    /// Verdicts that fail.
+    pub fn failing(&self) -> &[Verdict] {
+        match &self.fail_on {
+            _ if self.no_fail => &[],
+            Some(verdicts) => verdicts,
+            // That one format is slower than another is no failure.
+            None if self.by.is_some() => &[],
+            None => FAILING,
+        }
+    }
+
     /// The exit code that a comparison deserves.
     pub fn exit_code(&self, comparison: &Comparison) -> u8 {
         if comparison.rows.is_empty() {
             return exit::NOTHING;
         }
-        let fails = |verdict: &Verdict| !self.no_fail && self.fail_on.contains(verdict);
+        let fails = |verdict: &Verdict| self.failing().contains(verdict);
         let failed: Vec<Verdict> = comparison.counts().into_iter().map(|(verdict, _)| verdict).filter(fails).collect();
         match failed.iter().any(|verdict| verdict.is_decided()) {
             true => exit::REGRESSION,

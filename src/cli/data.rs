@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use pcb_protocol::Dtype;
 
+use crate::data::make::Shape;
+
 const EXAMPLES: &str = "\
 Examples:
   pcb-data make smoke                              a tiny plate, for trying things out
@@ -64,10 +66,13 @@ pub enum Command {
 Presets:
   smoke  4 sites of 3 x 384 x 384, 80 cells; with a few stored forms under 30 MB
   small  6 sites of 5 x 1080 x 1080, 840 cells; with a few stored forms about 300 MB
+  plate  192 sites of 5 x 1080 x 1080 (half a plate, a site a well), 26880 cells; 2.2 GB
+  full   384 wells of 9 sites of 5 x 1080 x 1080, 483840 cells, as large as a JUMP plate; 40 GB, a form as much
 
 Examples:
   pcb-data make
-  pcb-data make smoke --wells 8 --name wide")]
+  pcb-data make smoke --wells 8 --name wide
+  pcb-data make --samples 1024 --shape 1x256x256 --dtype f32")]
 pub struct MakeArgs {
     /// Which plate; the options below change it
     #[arg(default_value = "smoke")]
@@ -96,7 +101,15 @@ pub struct MakeArgs {
     /// Height and width of one record of the object layout
     #[arg(long, value_name = "PIXELS")]
     pub record: Option<u32>,
-    /// Element type; u8 holds the 16-bit counts divided by 257 [default: u16]
+    /// Make a plain set of N samples instead of a plate: each an image of its own, of --shape
+    #[arg(long, value_name = "N", requires = "shape", conflicts_with_all = ["preset", "wells", "sites_per_well", "channels",
+        "objects_per_site", "site_size", "record"])]
+    pub samples: Option<u32>,
+    /// Shape of a sample
+    #[arg(long, value_name = "CxYxX", requires = "samples")]
+    pub shape: Option<Shape>,
+    /// Element type; of a plate, f32 holds the 16-bit counts, of samples standardised ones; u8 the counts divided by 257
+    /// [default: u16]
     #[arg(long, value_name = "u8|u16|f32")]
     pub dtype: Option<Dtype>,
     /// Threads; the result does not depend on them [default: all usable CPUs]
@@ -112,7 +125,7 @@ pub struct MakeArgs {
 #[command(after_help = "\
 Channels and sites come from the table's Image_FileName_* columns if they name TIFF files, else from the files' names:
   r01c01f01p01-ch2sk1fk1fl1.tiff, A01_1_DNA.tif, PLATE_A01_1_DNA.tif, PLATE_A01_s1_w1.tif, B7_01_1_3_DAPI_001.tif,
-or whatever --pattern says. Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
+  PLATE-A01-s1.ome.tif, or whatever --pattern says; OME-TIFFs of other names are a well each. Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
 
 Examples:
   pcb-data import --name mine --images Images --profiles single_cells.parquet
@@ -135,7 +148,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N")]
     pub grid: Option<u32>,
     /// Regular expression for the paths below --images, with groups well (or row and col), site, channel, plate;
-    /// without the group channel, every page of a file is one
+    /// without the group channel, every page of a file is one, or what its OME-XML says
     #[arg(long, value_name = "REGEX")]
     pub pattern: Option<String>,
     /// Go on without files that are listed but missing

@@ -3,6 +3,7 @@
 use regex::Regex;
 use serde::Serialize;
 
+use super::Key;
 use crate::case::Case;
 use crate::results::BuildInfo;
 use crate::results::view::{FileView, RunView};
@@ -27,6 +28,8 @@ pub(super) struct Input<'a> {
     pub build: usize,
     /// Whether it is the base side.
     pub is_base: bool,
+    /// Only cases whose part of the id has this value.
+    only: Option<(Key, String)>,
     /// Its runs, by case.
     runs: Vec<Vec<&'a RunView>>,
 }
@@ -50,6 +53,28 @@ pub enum InputsError {
     OneBuild {
         /// Its name.
         file: String,
+    },
+    /// A value that no case has.
+    #[error("{file}: no case has {key} {value:?}; there are {known}")]
+    NoValue {
+        /// Its name.
+        file: String,
+        /// The key.
+        key: Key,
+        /// What was asked for.
+        value: String,
+        /// What there is.
+        known: String,
+    },
+    /// One value, or several of which none is the base.
+    #[error("{file}: {key} is {known}; name the base with --by {key}=BASE, which needs another value beside it")]
+    NoBase {
+        /// Its name.
+        file: String,
+        /// The key.
+        key: Key,
+        /// What there is.
+        known: String,
     },
     /// A file that could be a side in several ways.
     #[error(
@@ -81,6 +106,41 @@ impl<'a> Inputs<'a> {
     }
 }
 
+impl<'a> Inputs<'a> {
+    /// Values of one part of the case ids inside one file, against each other: pairs of the base value and each new one.
+    /// `values` are the base and the new ones; without new ones all others; without a base there must be just two, the
+    /// first in the file's order of which is the base. All ran block by block, so they are paired that way.
+    pub fn values(
+        (name, file): (&'a str, &'a FileView),
+        key: Key,
+        values: &[String],
+    ) -> Result<Vec<Self>, InputsError> {
+        if file.header.builds.len() > 1 {
+            return Err(several(name, file));
+        }
+        let mut known: Vec<String> = Vec::new();
+        for value in file.cases.iter().map(|case| key.of(case)).filter(|value| value != "-") {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        let list = || if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        if let Some(value) = values.iter().find(|value| !known.contains(value)) {
+            let (file, value) = (name.to_owned(), value.clone());
+            return Err(InputsError::NoValue { file, key, value, known: list() });
+        }
+        let (base, new): (&String, Vec<&String>) = match values {
+            [] if known.len() == 2 => (&known[0], vec![&known[1]]),
+            [base] if known.len() > 1 => (base, known.iter().filter(|value| *value != base).collect()),
+            [base, new @ ..] if !new.is_empty() && !new.contains(base) => (base, new.iter().collect()),
+            _ => return Err(InputsError::NoBase { file: name.to_owned(), key, known: list() }),
+        };
+        let side =
+            |value: &String, is_base| Input { only: Some((key, value.clone())), ..Input::new(name, file, 0, is_base) };
+        Ok(new.into_iter().map(|new| Self { base: side(base, true), new: side(new, false), paired: true }).collect())
+    }
+}
+
 fn several(name: &str, file: &FileView) -> InputsError {
     let builds: Vec<&str> = file.header.builds.iter().map(|build| build.name.as_str()).collect();
     InputsError::SeveralBuilds { file: name.to_owned(), builds: builds.join(", ") }
@@ -96,12 +156,15 @@ impl<'a> Input<'a> {
         for run in file.runs.iter().filter(|run| run.build == build) {
             runs[run.case].push(run);
         }
-        Self { name, file, build, is_base, runs }
+        Self { name, file, build, is_base, only: None, runs }
     }
 
     /// The cases that this side measured and the filter finds, as indices in the file's cases.
     pub fn cases(&self, filter: Option<&Regex>) -> Vec<(usize, &'a Case)> {
-        let wanted = |case: &Case| filter.is_none_or(|regex| regex.is_match(&case.to_string()));
+        let wanted = |case: &Case| {
+            filter.is_none_or(|regex| regex.is_match(&case.to_string()))
+                && self.only.as_ref().is_none_or(|(key, value)| key.of(case) == *value)
+        };
         let cases = self.file.cases.iter().enumerate();
         cases.filter(|(index, case)| !self.runs[*index].is_empty() && wanted(case)).collect()
     }

@@ -62,6 +62,7 @@ impl Metric {
             (Track::Getitem, State::Cold) => Self::Pass,
             (Track::Getitem, State::Warm | State::AsIs) => Self::P50,
             (Track::Null, _) => Self::First,
+            (Track::Pyperf, _) => Self::P50,
         }
     }
 

@@ -119,6 +119,12 @@ impl Key {
         KEYS[self.0]
     }
 
+    /// This part of the id of a case.
+    pub(super) fn of(self, case: &Case) -> String {
+        let mut parts = case.parts();
+        std::mem::take(&mut parts[self.0])
+    }
+
     /// Whether it is `state`.
     pub fn is_state(&self) -> bool {
         self.name() == "state"

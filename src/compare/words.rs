@@ -1,6 +1,6 @@
 //! A comparison in words, before it has a syntax: `text` and `markdown` write the same lines and cells.
 
-use super::{Change, Comparison, Difference, Row, Source, Verdict};
+use super::{Change, Comparison, Difference, Key, Row, Source, Verdict};
 use crate::case::Case;
 
 /// Most differences between the sides that are told one by one.
@@ -88,13 +88,20 @@ fn p(p: f64) -> String {
 
 /// The lines above the rows: a name and what it is.
 pub(super) fn head(comparison: &Comparison) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("base", source(&comparison.base)), ("new", source(&comparison.new))];
+    let mut lines = match comparison.by {
+        None => vec![("base", source(&comparison.base)), ("new", source(&comparison.new))],
+        Some(key) => {
+            let Source { file, started, .. } = &comparison.base;
+            vec![("file", format!("{file}, {started}")), ("by", format!("values of {key}, base→new"))]
+        }
+    };
     if !comparison.differences.is_empty() {
         lines.push(("differ", differences(&comparison.differences)));
     }
     lines.push(("metric", metric(comparison)));
-    if !comparison.across.is_empty() {
-        let keys: Vec<&str> = comparison.across.iter().map(|key| key.name()).collect();
+    let across: Vec<Key> = comparison.across.iter().copied().filter(|key| comparison.by != Some(*key)).collect();
+    if !across.is_empty() {
+        let keys: Vec<&str> = across.iter().map(|key| key.name()).collect();
         lines.push(("across", format!("cases are matched without {}", keys.join(", "))));
     }
     lines.push(("test", test(comparison)));
@@ -170,7 +177,11 @@ pub(super) fn summary(comparison: &Comparison, hidden: usize) -> String {
         0 => String::new(),
         n => format!("; {n} supported by neither side left out"),
     };
-    format!("{total} {cases}{counts}{unsupported}")
+    let alone = match comparison.alone {
+        0 => String::new(),
+        n => format!("; {n} without a counterpart left out"),
+    };
+    format!("{total} {cases}{counts}{unsupported}{alone}")
 }
 
 /// The rows to show: all, or those that say something.

@@ -82,7 +82,8 @@ pub fn select(texts: &[String]) -> Result<Vec<Form>, DataError> {
             let role = name.split_once(':').is_some_and(|(format, role)| {
                 (format == form.format.name || format == "all") && variant.role.answers(role)
             });
-            (called(variant.name) || called(variant.stored) || role) && layout.is_none_or(|layout| layout == variant.layout)
+            (called(variant.name) || called(variant.stored) || role)
+                && layout.is_none_or(|layout| layout == variant.layout)
         };
         let all = FORMATS.iter().flat_map(|format| format.variants.iter().map(move |variant| Form { format, variant }));
         let all = all.filter(|form| form.variant.stored != "none");
@@ -146,6 +147,23 @@ fn write(
         }
     }
     Ok(!to_write.is_empty())
+}
+
+/// An error unless all of these forms that are missing fit on the disk together: better said before the first is written
+/// than after hours. Compressed forms count as raw pixels and a quarter: LZW makes noise larger.
+pub fn check_room(dataset_folder: &Path, forms: &[Form]) -> Result<(), DataError> {
+    let dataset = Dataset::open(dataset_folder)?;
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut needed = 0;
+    for form in forms {
+        let key = (form.format.name, form.variant.stored);
+        let has_folder = !matches!(form.variant.stored, "source" | "none");
+        if has_folder && !seen.contains(&key) && !store::exists(&dataset, form.format, form.variant) {
+            needed += raw_bytes(&dataset, form.variant.layout) / 4 * 5;
+            seen.push(key);
+        }
+    }
+    if needed == 0 { Ok(()) } else { folder::check_space(dataset_folder, needed) }
 }
 
 /// Bytes of pixels that a layout holds, uncompressed.

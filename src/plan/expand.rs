@@ -6,7 +6,7 @@ use pcb_formats::{FORMATS, Format, Variant};
 use pcb_protocol::{Channels, Crop, Dtype, Layout, State, Tier};
 use regex::Regex;
 
-use crate::case::{Case, Target, Track};
+use crate::case::{Case, Host, Target, Track};
 use crate::config::{Config, Sweep};
 use crate::results::Pruned;
 
@@ -65,9 +65,17 @@ pub fn expand(
 fn grid(sweep: &Sweep) -> Result<Vec<Case>, PlanError> {
     let mut cases = Vec::new();
     for &track in sweep.track.iter() {
-        if track == Track::Null {
-            cases.push(Case::null());
-            continue;
+        match track {
+            Track::Getitem => {}
+            Track::Null => {
+                cases.push(Case::null());
+                continue;
+            }
+            Track::Pyperf => {
+                let problem =
+                    "track pyperf: pcb-compare reads the files of pyperf, pcb-run does not run its benchmarks";
+                return Err(PlanError::Unknown(problem.into()));
+            }
         }
         for (dataset, format) in product(sweep.dataset.iter(), sweep.format.iter()) {
             let layouts: Vec<Layout> = sweep.layout.iter().copied().collect();
@@ -85,7 +93,7 @@ fn grid(sweep: &Sweep) -> Result<Vec<Case>, PlanError> {
                             crop: crop.clone(),
                             tier,
                         };
-                        cases.push(Case { track, target: Some(target), host, state });
+                        cases.push(Case { track, target: Some(target), benchmark: None, host, state });
                     }
                 }
             }
@@ -156,6 +164,9 @@ fn forms(text: &str, layouts: &[Layout]) -> Result<Vec<(String, String, Layout)>
 /// Why a case cannot be, if it cannot.
 fn why_not(case: &Case, facts: &BTreeMap<String, Facts>) -> Option<String> {
     let target = case.target.as_ref()?;
+    if case.host == Host::Python {
+        return Some("host python: this pcb has no Python host".into());
+    }
     if target.format == "memory" && case.state == State::Cold {
         return Some("memory has no cold state: it holds no file".into());
     }
@@ -221,6 +232,20 @@ mod tests {
             let (cases, pruned) = expanded(&format!("[[sweep]]\ndataset='d'\n{keys}"));
             assert!(!pruned.is_empty() && pruned.iter().all(|p| p.contains(reason)), "{keys}: {pruned:?} {cases:?}");
         }
+    }
+
+    #[test]
+    fn roles_take_one_variant_of_each_format_and_layout_that_has_one() {
+        let (cases, _) =
+            expanded("[[sweep]]\ndataset='d'\nformat='npy:default'\ncrop=64\nlayout=['object','site']\nstate='warm'");
+        assert!(cases[0].contains("/npy:each/object/") && cases[1].contains("/npy:mmap/site/"), "{cases:?}");
+        assert_eq!(cases.len(), 3);
+        let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='all:tuned'\nlayout='site'\nstate='warm'");
+        for wanted in ["/npy:mmap/site/", "/tiff:tile128-none/site/", "/ome-tiff:tile128-none/site/"] {
+            assert_eq!(cases.iter().filter(|case| case.contains(wanted)).count(), 1, "{wanted} of {cases:?}");
+        }
+        // A format that has no such variant in the layout is left out of `all`, as with every wildcard.
+        assert!(!cases.iter().any(|case| case.contains("/object/")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pcb_formats::FORMATS;
+use pcb_formats::{FORMATS, Role};
 
 use crate::case::TRACKS;
 use crate::plan::Plan;
@@ -12,16 +12,23 @@ pub fn tracks() -> String {
     TRACKS.iter().map(|row| format!("{:<10}{}\n", row.name, row.about)).collect()
 }
 
-/// The formats and their variants.
+/// The formats and their variants, and which of them `FORMAT:default` and `FORMAT:tuned` are.
 pub fn formats() -> String {
     let mut text = String::new();
+    let role = |role: Role| match role {
+        Role::Plain => "",
+        Role::Default => "default",
+        Role::Tuned => "tuned",
+        Role::DefaultAndTuned => "default, tuned",
+    };
     for format in FORMATS {
         let _ = writeln!(text, "{}: {}", format.name, format.about);
         for variant in format.variants {
             let name = format!("{}:{}", format.name, variant.name);
-            let _ = writeln!(text, "  {name:<26}{:<8}{}", variant.layout, variant.about);
+            let _ = writeln!(text, "  {name:<38}{:<8}{:<16}{}", variant.layout, role(variant.role), variant.about);
         }
     }
+    text += "default: what the format's own community writes and reads; tuned: the best known here for crops\n";
     text
 }
 

@@ -11,7 +11,7 @@ use pcb_protocol::Opened;
 use serde::Deserialize;
 
 use super::file::unreadable;
-use super::{Flag, Header, Outcome, ReadError, VERSION};
+use super::{Flag, Header, Outcome, ReadError, VERSION, pyperf};
 use crate::case::Case;
 
 /// A result file without what comparing does not look at.
@@ -101,7 +101,7 @@ struct Row<'a> {
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Reads the slim view of a result file.
+/// Reads the slim view of a result file, of pcb-run or of pyperf.
 pub fn read(path: &Path) -> Result<FileView, ReadError> {
     let text = std::fs::read(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
     parse(path, &text)
@@ -113,7 +113,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<FileView, ReadError> {
     match serde_json::from_slice::<Document>(text) {
         Ok(document) if document.header.version > VERSION => Err(newer(document.header.version)),
         Ok(document) => intern(document).map_err(broken),
-        Err(error) => Err(unreadable(path, text, &error)),
+        Err(error) => pyperf::parse(path, text).unwrap_or_else(|| Err(unreadable(path, text, &error))),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What people and programs read of a comparison.
 
+use pcb::cli::compare::By;
 use pcb::compare::text::{self, Style};
-use pcb::compare::{Comparison, Settings, json, markdown};
+use pcb::compare::{Comparison, Inputs, Key, Settings, Verdict, compare_values, github, json, junit, markdown};
 use pcb::results::{Outcome, ResultFile};
 
 use crate::support::{NULL, around, cold, compared_as, file, runs, warm};
@@ -77,4 +78,42 @@ fn json_holds_every_row_and_no_nan() {
     }
     let worst = serde_json::to_string_pretty(&rows[0]).expect("a row");
     insta::assert_snapshot!(worst);
+}
+
+#[test]
+fn junit_for_a_build_server() {
+    let text = junit::render(&comparison(), &[Verdict::Regressed, Verdict::Missing]);
+    insta::assert_snapshot!(text);
+    let document = text.lines().filter(|line| line.contains("<testcase")).count();
+    assert_eq!(document, comparison().rows.iter().filter(|row| row.gates).count());
+}
+
+#[test]
+fn annotations_for_github() {
+    insta::assert_snapshot!(github::render(&comparison(), &[Verdict::Regressed]));
+}
+
+#[test]
+fn one_file_by_format() {
+    let (base, _) = pair();
+    let view = crate::support::view(&base);
+    let key: Key = "format".parse().expect("a key");
+    let inputs = Inputs::values(("formats.json", &view), key, &["npy:mmap".to_owned()]).expect("a base");
+    let comparison = compare_values(&inputs, key, &Settings::default()).expect("comparable");
+    assert!(comparison.rows.iter().all(|row| row.verdict != Verdict::Missing));
+    insta::assert_snapshot!(text::render(&comparison, Style::default()));
+}
+
+#[test]
+fn values_that_are_not_there_are_named() {
+    let (base, _) = pair();
+    let view = crate::support::view(&base);
+    let asked = |text: &str| {
+        let By { key, values } = text.parse().expect("a key");
+        Inputs::values(("f.json", &view), key, &values).map(|inputs| inputs.len()).map_err(|e| e.to_string())
+    };
+    assert_eq!(asked("format=npy:mmap,tiff:lzw"), Ok(1));
+    assert!(asked("format=npy:nmap").expect_err("no such value").contains("there are npy:mmap, "));
+    assert!(asked("format").expect_err("several values").contains("--by format=BASE"));
+    assert!(asked("host").expect_err("one value").contains("host is native"));
 }

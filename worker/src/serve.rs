@@ -96,7 +96,7 @@ fn hello(program: &Program<'_>) -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("PCB_COMMIT").unwrap_or("unknown").to_owned(),
         opt_level: option_env!("PCB_OPT_LEVEL").unwrap_or("unknown").to_owned(),
-        versions: program.versions.iter().map(text).collect(),
+        versions: pcb_formats::libraries().into_iter().chain(program.versions.iter().map(text)).collect(),
     }
 }
 

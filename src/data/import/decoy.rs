@@ -4,27 +4,34 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{Dataset, DatasetInfo, SourceFile, find, site_digest};
+use pcb_formats::{Dataset, DatasetInfo, SourceFile, SourceKind, find, plate_fields, site_digest};
 use pcb_protocol::Layout;
 
 use crate::data::make::Plate;
 use crate::data::{DataError, Progress};
 
-/// Bytes that writing the decoy of a dataset takes at most: raw pixels and TIFF files beside each other.
+/// Bytes that writing the decoy of a dataset takes at most: raw pixels and source files beside each other.
 pub fn bytes(info: &DatasetInfo) -> u64 {
     3 * plate(info, 0).site_bytes()
 }
 
-/// Writes the decoy of the dataset `info` into `folder`: one site whose channels are LZW TIFFs in `source/`.
+/// Writes the decoy of the dataset `info` into `folder`: one site whose channels lie in `source/`, in files of the kind that
+/// the dataset was imported from.
 pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progress<'_>) -> Result<(), DataError> {
     plate(info, seed).write(folder, None, progress)?;
     let mut decoy = Dataset::open(folder)?;
-    let (format, variant) = find("tiff", "strip-lzw", Layout::Site)?;
+    let zarr = info.source_format() == Some("ome-zarr");
+    let (format, variant) = match zarr {
+        true => find("ome-zarr", "v2-chunk1024-blosc", Layout::Site)?,
+        false => find("tiff", "strip-lzw", Layout::Site)?,
+    };
     let source = folder.join("source");
     fs::create_dir(&source).map_err(|e| DataError::io(&source, e))?;
     (format.write)(&decoy, variant, &source, &mut |_, _| ())?;
-    let names = (format.files)(&decoy, variant)?;
-    decoy.info.sites[0].source = sources(names);
+    decoy.info.sites[0].source = match zarr {
+        true => arrays(folder, decoy.channels())?,
+        false => sources((format.files)(&decoy, variant)?),
+    };
     check(&decoy)?;
     decoy.info.write(&folder.join("dataset.json"))?;
     let reference = folder.join("reference");
@@ -55,10 +62,23 @@ fn sources(mut names: Vec<PathBuf>) -> Vec<SourceFile> {
     names.iter().map(|name| SourceFile::tiff(place(name), 0)).collect()
 }
 
+/// The channels of the one array in the plate below `source/`.
+fn arrays(folder: &Path, channels: usize) -> Result<Vec<SourceFile>, DataError> {
+    let source = folder.join("source");
+    let failed = |e| DataError::io(&source, e);
+    let plates = fs::read_dir(&source).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let plate = plates.first().map(|plate| plate_fields(&plate.path())).transpose()?.flatten();
+    let field = plate.and_then(|(fields, _)| fields.into_iter().next());
+    let array = field.as_ref().and_then(|field| field.array.strip_prefix(folder).ok());
+    let Some(array) = array else { return Err(DataError::content(&source, "the plate just written has no field")) };
+    let channel = |page| SourceFile { path: array.to_owned(), kind: SourceKind::OmeZarr, page, row: 0, column: None };
+    Ok((0..channels as u32).map(channel).collect())
+}
+
 /// The pixels read by way of the sources are those that were generated.
 fn check(decoy: &Dataset) -> Result<(), DataError> {
     if site_digest(&decoy.reference(0)?) == decoy.info.sites[0].digest {
         return Ok(());
     }
-    Err(DataError::content(decoy.root.join("source"), "the TIFF files just written hold other pixels than were made"))
+    Err(DataError::content(decoy.root.join("source"), "the files just written hold other pixels than were made"))
 }

@@ -32,6 +32,10 @@ pub const NAMINGS: &[Naming] = &[
         name: "[PLATE_]WELL_SITE_CHANNEL: A01_1_DNA",
         pattern: r"^(?:(?<plate>.+)_)?(?<well>[A-Za-z]{1,2}\d{1,2})_(?<site>[sf]?\d+)_(?<channel>[^_]+)$",
     },
+    Naming {
+        name: "stored forms of pcb itself: PLATE-A01-s1, PLATE-A01-s1-c0",
+        pattern: r"^(?:(?<plate>.+)-)?(?<well>[A-Za-z]{1,2}\d{1,2})-s(?<site>\d+)(?:-(?<channel>c\d+))?$",
+    },
 ];
 
 /// What a file name says.
@@ -77,9 +81,24 @@ impl Names {
     /// What the name of the file at `path` (below the image folder) says; `None` where no pattern fits, as with names
     /// that are not UTF-8.
     pub fn parts(&self, path: &Path) -> Option<Parts> {
-        let text = if self.whole_path { path.to_str()? } else { path.file_stem()?.to_str()? };
+        let text = if self.whole_path { path.to_str()? } else { stem(path)? };
         self.patterns.iter().find_map(|pattern| pattern.captures(text)).and_then(|captures| of(&captures))
     }
+
+    /// What an OME-TIFF (`….ome.tif`) is whose name says nothing: a well of one site. `None` for other files, and where
+    /// the user has said what names look like.
+    pub fn ome_tiff(&self, path: &Path) -> Option<Parts> {
+        let name = path.file_stem()?.to_str()?;
+        let well = stem(path).filter(|stem| *stem != name && !self.whole_path)?;
+        Some(Parts { plate: None, well: well.to_owned(), site: "1".to_owned(), channel: None })
+    }
+}
+
+/// A file's name without `.tif` or `.ome.tif`.
+fn stem(path: &Path) -> Option<&str> {
+    let name = Path::new(path.file_stem()?);
+    let ome = name.extension().is_some_and(|ome| ome.eq_ignore_ascii_case("ome"));
+    if ome { name.file_stem()?.to_str() } else { name.to_str() }
 }
 
 fn of(captures: &Captures<'_>) -> Option<Parts> {
@@ -148,7 +167,22 @@ mod tests {
         assert_eq!(parts("A01_2_DNA.tif"), said(None, "A01", "2", "DNA"));
         assert_eq!(parts("plate_1_A01_s02_DNA.tif"), said(Some("plate_1"), "A01", "2", "DNA"));
         assert_eq!(parts("P1_A01_s1_w2D4F8.tif"), said(Some("P1"), "A01", "1", "w2"));
+        assert_eq!(parts("A01_2_DNA.ome.tif"), said(None, "A01", "2", "DNA"));
+        assert_eq!(parts("P-1-A01-s3-c2.tif"), said(Some("P-1"), "A01", "3", "c2"));
+        assert_eq!(parts("P-1-A01-s3.ome.tif"), Some((Some("P-1".to_owned()), "A01".to_owned(), "3".to_owned(), None)));
         assert_eq!(parts("notes.tif"), None);
+        assert_eq!(parts("notes.ome.tif"), None);
+    }
+
+    #[test]
+    fn an_ome_tiff_of_any_name_is_a_well() {
+        let names = Names::new(None).expect("the known patterns");
+        let well = |name: &str| names.ome_tiff(Path::new(name)).map(|parts| parts.well);
+        assert_eq!(well("below/z-series.ome.tiff").as_deref(), Some("z-series"));
+        assert_eq!(well("notes.OME.tif").as_deref(), Some("notes"));
+        assert_eq!([well("notes.tif"), well("ome.tif")], [None, None]);
+        let own = Names::new(Some(r"(?<well>\w+)_(?<site>\d)")).expect("a pattern");
+        assert_eq!(own.ome_tiff(Path::new("a.ome.tif")), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod by_name;
 mod by_table;
+mod by_zarr;
 mod headers;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 use pcb_formats::SourceFile;
 
 pub use headers::{describe, make_relative};
+
+use by_zarr::zarr_plates;
 
 use super::names::{Names, Parts, plain_site, well_key};
 use super::profiles::{Profile, Profiles, is_tiff};
@@ -101,20 +104,26 @@ impl Request<'_> {
         if let Err(error) = fs::read_dir(self.images) {
             return Err(DataError::content(self.images, format!("{error}; --images must be a folder of TIFF files")));
         }
+        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
+        let plates = zarr_plates(self.images)?;
+        if !plates.is_empty() {
+            let (channels, drafts) = self.by_zarr(&plates, &mut missing, &mut warnings)?;
+            return self.without_missing(channels, drafts, missing, warnings);
+        }
         let mut files = Vec::new();
         scan(self.images, self.images, &mut files)?;
         files.sort();
         if files.is_empty() {
-            return Err(DataError::content(self.images, "no file here or below ends in .tif or .tiff"));
+            let problem = "no file here or below ends in .tif or .tiff, and it is no OME-Zarr plate";
+            return Err(DataError::content(self.images, problem));
         }
-        let mut missing = Vec::new();
         let (channels, drafts) = match self.table {
             Some((path, profiles)) if !profiles.channels.is_empty() => {
                 (profiles.channels.clone(), self.by_table(path, profiles, &files, &mut missing)?)
             }
-            _ => self.by_names(&files, &mut missing)?,
+            _ => self.by_names(&files, &mut missing, &mut warnings)?,
         };
-        self.without_missing(channels, drafts, missing)
+        self.without_missing(channels, drafts, missing, warnings)
     }
 
     /// Plate, well and site of a row: its own columns, else what its file names say.
@@ -143,6 +152,7 @@ impl Request<'_> {
         mut channels: Vec<String>,
         mut drafts: Vec<Draft>,
         missing: Vec<Missing>,
+        mut warnings: Vec<String>,
     ) -> Result<Plan, DataError> {
         if !missing.is_empty() && !self.skip_missing {
             let name = |missing: &Missing| match missing {
@@ -157,7 +167,6 @@ impl Request<'_> {
         }
         let had = |channel: &usize| drafts.iter().any(|draft| draft.files[*channel].is_some());
         let (kept, lost): (Vec<usize>, Vec<usize>) = (0..channels.len()).partition(had);
-        let mut warnings = Vec::new();
         for &channel in &lost {
             let files = files_text(&missing, None, channel);
             warnings.push(format!("left out channel {}: no site has it{files}", channels[channel]));

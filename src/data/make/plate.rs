@@ -45,6 +45,45 @@ pub struct Plate {
     pub record: Record,
 }
 
+/// What `dataset.json` says beside sites and objects.
+pub(super) struct Description<'a> {
+    /// Name of the dataset.
+    pub name: &'a str,
+    /// How it came to be.
+    pub origin: &'a str,
+    /// Channel names.
+    pub channels: Vec<String>,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Size of a record of the object layout.
+    pub record: Record,
+}
+
+/// Writes `objects.parquet` and `dataset.json` of a generated dataset into `folder`.
+pub(super) fn describe(
+    folder: &Path,
+    about: Description<'_>,
+    sites: Vec<Site>,
+    objects: Vec<Object>,
+) -> Result<DatasetInfo, DataError> {
+    let objects = ObjectTable { rows: objects };
+    let mut info = DatasetInfo {
+        version: VERSION,
+        name: about.name.to_owned(),
+        digest: String::new(),
+        origin: about.origin.to_owned(),
+        channels: about.channels,
+        dtype: about.dtype,
+        record: about.record,
+        objects: objects.rows.len() as u64,
+        sites,
+    };
+    info.digest = Dataset::digest_of(&info, &objects);
+    objects.write(&folder.join("objects.parquet"), &info.sites)?;
+    info.write(&folder.join("dataset.json"))?;
+    Ok(info)
+}
+
 impl Plate {
     /// The decoy that goes with this plate: one small site with the same channels, dtype and records.
     pub fn decoy(&self) -> Self {
@@ -91,22 +130,14 @@ impl Plate {
         let label = format!("{}: sites", self.name);
         let made = parallel::map(self.sites(), threads, &label, progress, |index| self.write_site(index, &reference))?;
         let (sites, objects): (Vec<Site>, Vec<Vec<Object>>) = made.into_iter().unzip();
-        let objects = ObjectTable { rows: objects.into_iter().flatten().collect() };
-        let mut info = DatasetInfo {
-            version: VERSION,
-            name: self.name.clone(),
-            digest: String::new(),
-            origin: self.origin.clone(),
+        let about = Description {
+            name: &self.name,
+            origin: &self.origin,
             channels: self.channels.clone(),
             dtype: self.dtype,
             record: self.record,
-            objects: objects.rows.len() as u64,
-            sites,
         };
-        info.digest = Dataset::digest_of(&info, &objects);
-        objects.write(&folder.join("objects.parquet"), &info.sites)?;
-        info.write(&folder.join("dataset.json"))?;
-        Ok(info)
+        describe(folder, about, sites, objects.into_iter().flatten().collect())
     }
 
     fn write_site(&self, index: usize, reference: &Path) -> Result<(Site, Vec<Object>), DataError> {

@@ -54,6 +54,34 @@ pub const PRESETS: &[Preset] = &[
             dtype: Dtype::U16,
         },
     },
+    Preset {
+        name: "plate",
+        about: "192 sites of 5 x 1080 x 1080 (half a plate, a site a well), 26880 cells; 2.2 GB",
+        recipe: Recipe {
+            seed: 1,
+            wells: 192,
+            sites_per_well: 1,
+            channels: 5,
+            objects_per_site: 140,
+            site_size: 1080,
+            record: 128,
+            dtype: Dtype::U16,
+        },
+    },
+    Preset {
+        name: "full",
+        about: "384 wells of 9 sites of 5 x 1080 x 1080, 483840 cells, as large as a JUMP plate; 40 GB, a form as much",
+        recipe: Recipe {
+            seed: 1,
+            wells: 384,
+            sites_per_well: 9,
+            channels: 5,
+            objects_per_site: 140,
+            site_size: 1080,
+            record: 128,
+            dtype: Dtype::U16,
+        },
+    },
 ];
 
 /// The preset called `name`.

@@ -111,6 +111,16 @@ impl Dataset {
         Err(FormatError::corrupt(self.root.join("objects.parquet"), problem))
     }
 
+    /// An error unless every source file of this dataset is in `format`.
+    pub(crate) fn check_source(&self, format: &str) -> Result<(), FormatError> {
+        let name = &self.info.name;
+        match self.info.source_format() {
+            Some(found) if found == format => Ok(()),
+            Some(found) => Err(FormatError::Unsupported(format!("dataset {name}: its source files are {found}"))),
+            None => Err(FormatError::Unsupported(format!("dataset {name} was generated; it has no source files"))),
+        }
+    }
+
     /// Reference pixels of site `index`, read from `reference/` or the source files. Not checked against the digest.
     pub fn reference(&self, index: usize) -> Result<SitePixels, FormatError> {
         let site = &self.info.sites[index];

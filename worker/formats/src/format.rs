@@ -7,10 +7,21 @@ use std::sync::Arc;
 use pcb_protocol::{Layout, Pad};
 
 use crate::crop::{Rect, Window};
-use crate::{Dataset, FormatError, memory, npy, tiff};
+use crate::{Dataset, FormatError, hdf5, memory, npy, ome_arrow, ome_zarr, png, safetensors, tiff, webdataset};
 
 /// Every format, in the order of the documentation.
-pub const FORMATS: &[Format] = &[npy::FORMAT, tiff::TIFF, tiff::OME_TIFF, memory::FORMAT];
+pub const FORMATS: &[Format] = &[
+    npy::FORMAT,
+    safetensors::FORMAT,
+    hdf5::FORMAT,
+    tiff::TIFF,
+    tiff::OME_TIFF,
+    ome_zarr::FORMAT,
+    ome_arrow::FORMAT,
+    png::FORMAT,
+    webdataset::FORMAT,
+    memory::FORMAT,
+];
 
 /// One format: how it is written, opened, and which files it reads.
 pub struct Format {
@@ -263,6 +274,32 @@ pub fn find(format: &str, variant: &str, layout: Layout) -> Result<(&'static For
                 "{format} has no variant {variant}/{layout}; known: {}",
                 known.join(", ")
             )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_layout_of_a_format_has_one_variant_of_each_name_and_role_at_most_and_a_default() {
+        for format in FORMATS {
+            let mut names = BTreeSet::new();
+            let layouts: BTreeSet<String> = format.variants.iter().map(|v| v.layout.to_string()).collect();
+            for variant in format.variants {
+                assert!(names.insert((variant.name, variant.layout.to_string())), "{}:{}", format.name, variant.name);
+                assert!(!["default", "tuned"].contains(&variant.name), "{} is a role's name", variant.name);
+            }
+            for layout in layouts {
+                for role in ["default", "tuned"] {
+                    let found = format.variants.iter().filter(|v| v.layout.to_string() == layout);
+                    let count = found.filter(|v| v.role.answers(role)).count();
+                    assert_eq!(count, 1, "{} {layout} {role}", format.name);
+                }
+            }
         }
     }
 }

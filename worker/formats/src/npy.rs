@@ -1,7 +1,7 @@
 //! numpy's .npy: raw arrays behind a short header. The floor that every other format is measured against.
 
 mod file;
-mod header;
+pub(crate) mod header;
 mod object;
 mod site;
 

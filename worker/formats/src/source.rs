@@ -9,13 +9,14 @@ use pcb_protocol::Dtype;
 
 use crate::info::SourceKind;
 use crate::tiff::PageInfo;
-use crate::{FormatError, SourceFile, tiff};
+use crate::{FormatError, SourceFile, ome_arrow, ome_zarr, tiff};
 
 /// Shape and element type of the plane that `source` names; its file lies at `path`. Costs headers at most.
 pub fn plane_info(path: &Path, source: &SourceFile) -> Result<PageInfo, FormatError> {
     match source.kind {
         SourceKind::Tiff => tiff::plane_info(path, source.page),
-        SourceKind::OmeZarr | SourceKind::OmeArrow => Err(unknown(path)),
+        SourceKind::OmeZarr => ome_zarr::plane_info(path, source.page),
+        SourceKind::OmeArrow => ome_arrow::plane_info(path, source),
     }
 }
 
@@ -29,7 +30,8 @@ pub fn read_plane(
 ) -> Result<(), FormatError> {
     match source.kind {
         SourceKind::Tiff => tiff::read_plane(path, source.page, dtype, height, width, out),
-        SourceKind::OmeZarr | SourceKind::OmeArrow => Err(unknown(path)),
+        SourceKind::OmeZarr => ome_zarr::read_plane(path, source.page, dtype, out),
+        SourceKind::OmeArrow => ome_arrow::read_plane(path, source, dtype, (height, width), out),
     }
 }
 
@@ -40,11 +42,6 @@ pub fn check_plane(
     dtype: Dtype,
     (height, width): (usize, usize),
 ) -> Result<(), FormatError> {
-    let (found, expected) =
-        (plane_info(path, source)?, PageInfo { height: height as u32, width: width as u32, dtype });
+    let (found, expected) = (plane_info(path, source)?, PageInfo { height: height as u32, width: width as u32, dtype });
     tiff::check(path, source.page, found, expected)
-}
-
-fn unknown(path: &Path) -> FormatError {
-    FormatError::Unsupported(format!("{}: no way is known to read this kind of source", path.display()))
 }

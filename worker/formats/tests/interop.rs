@@ -5,11 +5,11 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{FormatError, Pixels, Site, SitePixels, SourceFile, find, read_npy, site_digest, store, tiff_pages};
+use pcb_formats::{Pixels, Site, SitePixels, SourceFile, find, read_npy, site_digest, store, tiff_pages};
 use pcb_protocol::{Dtype, Layout};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use support::{objects, refused};
+use support::objects;
 
 /// The folder of real data, or `None` after saying so.
 fn data(folder: &str) -> Option<PathBuf> {
@@ -124,16 +124,6 @@ fn microscope_tiffs_have_the_digests_that_tifffile_gives() {
         let (format, variant) = find("tiff", "source", Layout::Site).expect("known");
         store::verify(&dataset, format, variant, &mut |_, _| {}).expect("the digests are those of tifffile");
         check_crops(&dataset, 65);
-    }
-}
-
-#[test]
-fn signed_pixels_are_refused_by_name() {
-    let Some(folder) = data("ome-tiff") else { return };
-    for name in ["single-channel.ome.tiff", "multi-channel.ome.tiff", "z-series.ome.tiff"] {
-        let error = refused(tiff_pages(&folder.join(name)));
-        assert!(matches!(error, FormatError::Unsupported(_)));
-        assert!(error.to_string().contains(name) && error.to_string().contains("8-bit signed"), "{error}");
     }
 }
 

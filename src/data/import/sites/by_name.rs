@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{SourceFile, tiff_pages};
+use pcb_formats::{SourceFile, tiff_channels};
 
 use super::{Draft, Key, Missing, Request, key};
 use crate::data::DataError;
@@ -15,15 +15,17 @@ impl Request<'_> {
         &self,
         files: &[PathBuf],
         missing: &mut Vec<Missing>,
+        warnings: &mut Vec<String>,
     ) -> Result<(Vec<String>, Vec<Draft>), DataError> {
         let mut found: BTreeMap<Key, (Parts, BTreeMap<String, SourceFile>)> = BTreeMap::new();
-        let mut channels = BTreeSet::new();
-        for file in files {
-            let Some(parts) = self.names.parts(file) else { continue };
+        let mut channels: BTreeMap<String, u32> = BTreeMap::new();
+        let mut partly = Vec::new();
+        for (file, parts) in self.named_files(files)? {
             let key = key(parts.plate.as_deref().unwrap_or(""), &parts.well, &parts.site);
             let (_, of_site) = found.entry(key).or_insert_with(|| (parts.clone(), BTreeMap::new()));
-            for (channel, source) in self.channels_of(file, &parts)? {
-                channels.insert((well_key(&channel), channel.clone()));
+            for (channel, source) in self.channels_of(file, &parts, &mut partly)? {
+                let page = channels.entry(channel.clone()).or_insert(source.page);
+                *page = source.page.min(*page);
                 if let Some(other) = of_site.insert(channel.clone(), source) {
                     let problem = format!(
                         "{} and {} are both channel {channel} of well {}, site {}; choose one with --pattern",
@@ -36,16 +38,19 @@ impl Request<'_> {
                 }
             }
         }
-        if found.is_empty() {
-            let problem = format!(
-                "{} TIFF files, the first {:?}, and none has a name of a known kind; give --pattern",
-                files.len(),
-                files[0]
-            );
-            return Err(DataError::content(self.images, problem));
+        if let Some(first) = partly.first() {
+            let more = match partly.len() - 1 {
+                0 => String::new(),
+                more => format!(", and planes of {more} more files"),
+            };
+            warnings.push(format!(
+                "left out {first}{more}: only the first z plane and time point of each channel of the first image is taken"
+            ));
         }
-        // Sorted like wells: ch2 before ch10.
-        let channels: Vec<String> = channels.into_iter().map(|(_, channel)| channel).collect();
+        // As they lie in their files, then sorted like wells: ch2 before ch10.
+        let mut channels: Vec<(String, u32)> = channels.into_iter().collect();
+        channels.sort_by_cached_key(|(channel, page)| (*page, well_key(channel)));
+        let channels: Vec<String> = channels.into_iter().map(|(channel, _)| channel).collect();
         let mut drafts: Vec<Draft> = Vec::new();
         for (parts, of_site) in found.into_values() {
             let mut draft = Draft {
@@ -66,18 +71,46 @@ impl Request<'_> {
         Ok((channels, drafts))
     }
 
-    /// The channels in a file: the one its name tells, or one for each page.
-    fn channels_of(&self, file: &Path, parts: &Parts) -> Result<Vec<(String, SourceFile)>, DataError> {
+    /// The files whose names tell where they belong, or else OME-TIFFs, each of which is a well of one site.
+    fn named_files<'a>(&self, files: &'a [PathBuf]) -> Result<Vec<(&'a PathBuf, Parts)>, DataError> {
+        let all = |parts: &dyn Fn(&Path) -> Option<Parts>| -> Vec<_> {
+            files.iter().filter_map(|file| Some((file, parts(file)?))).collect()
+        };
+        let named = all(&|file| self.names.parts(file));
+        let named = if named.is_empty() { all(&|file| self.names.ome_tiff(file)) } else { named };
+        if named.is_empty() {
+            let problem = format!(
+                "{} TIFF files, the first {:?}, and none has a name of a known kind; give --pattern",
+                files.len(),
+                files[0]
+            );
+            return Err(DataError::content(self.images, problem));
+        }
+        Ok(named)
+    }
+
+    /// The channels in a file: the one its name tells, or those that OME-XML tells, or one for each page. What is left
+    /// out of a file is appended to `partly`, in words.
+    fn channels_of(
+        &self,
+        file: &Path,
+        parts: &Parts,
+        partly: &mut Vec<String>,
+    ) -> Result<Vec<(String, SourceFile)>, DataError> {
         let path = self.images.join(file);
         if let Some(channel) = &parts.channel {
             return Ok(vec![(channel.clone(), SourceFile::tiff(path, 0))]);
         }
-        let pages = tiff_pages(&path)?.len() as u32;
-        Ok((0..pages).map(|page| (format!("ch{}", page + 1), SourceFile::tiff(path.clone(), page))).collect())
+        let (channels, planes) = tiff_channels(&path)?;
+        if channels.len() < planes {
+            partly.push(format!("{} of the {planes} planes of {}", planes - channels.len(), file.display()));
+        }
+        let source = |page| SourceFile::tiff(path.clone(), page);
+        Ok(channels.into_iter().map(|channel| (channel.name, source(channel.page))).collect())
     }
 
     /// Gives each site the rows of the table that say they belong to it.
-    fn join(&self, drafts: &mut [Draft], missing: &mut Vec<Missing>) -> Result<(), DataError> {
+    pub(super) fn join(&self, drafts: &mut [Draft], missing: &mut Vec<Missing>) -> Result<(), DataError> {
         let mut by_place: HashMap<((String, u32), String), Vec<usize>> = HashMap::new();
         for (index, draft) in drafts.iter().enumerate() {
             by_place.entry((well_key(&draft.well), plain_site(&draft.site))).or_default().push(index);

@@ -6,9 +6,7 @@ use std::io::{BufWriter, IoSliceMut, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use pcb_protocol::Pad;
-
-use crate::crop::{self, Rect, Window};
+use crate::record::Part;
 use crate::reference::for_each_record;
 use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage};
 
@@ -31,73 +29,23 @@ impl fmt::Display for EachName {
     }
 }
 
-/// The part of every record that a spec asks for.
-struct Part {
-    spec: OpenSpec,
-    /// The crop within a record.
-    rect: Rect,
-    /// Channels per record.
-    channels: usize,
-    /// Whether the crop is the whole record: one copy.
-    whole: bool,
-}
-
-impl Part {
-    fn of(spec: &OpenSpec) -> Result<Self, FormatError> {
-        spec.check()?;
-        let rect = spec.record_rect()?;
-        let channels = spec.dataset.channels();
-        let record = spec.dataset.info.record;
-        let whole = (rect.height(), rect.width()) == (record.height as usize, record.width as usize)
-            && spec.channels.iter().copied().eq(0..channels);
-        Ok(Self { spec: spec.clone(), rect, channels, whole })
+/// Reads the crop of the record that begins with plane number `first`.
+fn read_part(
+    part: &Part,
+    file: &PlaneFile,
+    source: &Source<'_>,
+    first: usize,
+    out: &mut [u8],
+    scratch: &mut Vec<u8>,
+) -> Result<u64, FormatError> {
+    if part.whole {
+        return file.read_planes(source, first, part.channels, out);
     }
-
-    /// Reads the crop of the record that begins with plane number `first`.
-    fn read(
-        &self,
-        file: &PlaneFile,
-        source: &Source<'_>,
-        first: usize,
-        out: &mut [u8],
-        scratch: &mut Vec<u8>,
-    ) -> Result<u64, FormatError> {
-        if self.whole {
-            return file.read_planes(source, first, self.channels, out);
-        }
-        let mut touched = 0;
-        for (&channel, out) in self.spec.channels.iter().zip(out.chunks_exact_mut(self.spec.plane_bytes())) {
-            touched += file.read_rect(source, first + channel, self.rect, out, scratch)?;
-        }
-        Ok(touched)
+    let mut touched = 0;
+    for (&channel, out) in part.spec.channels.iter().zip(out.chunks_exact_mut(part.spec.plane_bytes())) {
+        touched += file.read_rect(source, first + channel, part.rect, out, scratch)?;
     }
-
-    /// Cuts the crop out of a whole record in memory.
-    fn cut(&self, record: &[u8], out: &mut [u8]) {
-        let [_, height, width] = self.spec.dataset.record_shape();
-        let pixel = self.spec.dataset.info.dtype.size();
-        let len = self.rect.width() * pixel;
-        for (&channel, out) in self.spec.channels.iter().zip(out.chunks_exact_mut(self.spec.plane_bytes())) {
-            for (row, line) in out.chunks_exact_mut(len).enumerate() {
-                let first = ((channel * height + self.rect.y0 + row) * width + self.rect.x0) * pixel;
-                line.copy_from_slice(&record[first..first + len]);
-            }
-        }
-    }
-
-    /// Records are padded by reflection; zeros, if asked for, are put in afterwards.
-    fn pad(&self, site: usize, window: Window, out: &mut [u8]) {
-        if self.spec.pad == Pad::Zero {
-            let site = &self.spec.dataset.info.sites[site];
-            let (height, width) = (site.height as usize, site.width as usize);
-            if !window.is_inside(height, width) {
-                let pixel = self.spec.dataset.info.dtype.size();
-                for out in out.chunks_exact_mut(self.spec.plane_bytes()) {
-                    crop::blank_outside(window, height, width, pixel, out);
-                }
-            }
-        }
-    }
+    Ok(touched)
 }
 
 /// Reads records out of one file.
@@ -123,7 +71,7 @@ impl Reader for StackReader {
     fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
         let (site, window) = self.part.spec.window(object)?;
         let source = self.file.source()?;
-        let touched = self.part.read(&self.file, &source, object * self.part.channels, out, &mut self.scratch)?;
+        let touched = read_part(&self.part, &self.file, &source, object * self.part.channels, out, &mut self.scratch)?;
         drop(source);
         self.part.pad(site, window, out);
         probe.ended(Stage::Read);

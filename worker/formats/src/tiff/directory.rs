@@ -34,6 +34,12 @@ pub struct Directory {
     next: u64,
 }
 
+impl Directory {
+    fn entry(&self, tag: u16) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.tag == tag)
+    }
+}
+
 /// One tag. The value lies in `value` itself when it is short enough, else at the offset that it holds.
 struct Entry {
     tag: u16,
@@ -79,7 +85,12 @@ impl<'a> TiffFile<'a> {
             }
             found += 1;
         }
-        Err(self.corrupt(format!("page {page} does not exist; the file has {found} pages")))
+        Err(self.missing(page, found as usize))
+    }
+
+    /// An error that says that page number `page` does not exist.
+    pub fn missing(&self, page: u32, pages: usize) -> FormatError {
+        self.corrupt(format!("page {page} does not exist; the file has {pages} pages"))
     }
 
     /// All directories in their order. Ends after an error.
@@ -135,31 +146,58 @@ impl<'a> TiffFile<'a> {
 
     /// All numbers of `tag`, or `None` when the directory lacks it.
     pub fn numbers(&self, directory: &Directory, tag: u16) -> Result<Option<Vec<u64>>, FormatError> {
-        let Some(entry) = directory.entries.iter().find(|entry| entry.tag == tag) else { return Ok(None) };
-        let size: usize = match entry.kind {
-            1 => 1,
-            3 => 2,
-            4 => 4,
-            16 => 8,
-            kind => return Err(self.corrupt(format!("tag {tag} has type {kind}; expected whole numbers"))),
-        };
-        let inline = if self.big { 8 } else { 4 };
-        let bytes = match entry.count.checked_mul(size as u64) {
-            Some(len) if len <= inline => entry.value[..len as usize].to_vec(),
-            Some(len) => self.bytes(self.number(&entry.value[..inline as usize]), len, "tag")?,
-            None => return Err(self.corrupt(format!("tag {tag} has {} values", entry.count))),
-        };
+        let Some(entry) = directory.entry(tag) else { return Ok(None) };
+        let size = self.size(entry)?;
+        let bytes = self.value(entry, size)?;
         Ok(Some(bytes.chunks_exact(size).map(|bytes| self.number(bytes)).collect()))
     }
 
     /// The one number of `tag`, or `default` when the directory lacks it.
     pub fn number_or(&self, directory: &Directory, tag: u16, default: u64) -> Result<u64, FormatError> {
+        let Some(entry) = directory.entry(tag) else { return Ok(default) };
+        let size = self.size(entry)?;
+        if entry.count == 1 && size <= self.inline() {
+            return Ok(self.number(&entry.value[..size]));
+        }
         match self.numbers(directory, tag)?.as_deref() {
-            None => Ok(default),
             Some([number]) => Ok(*number),
             // One value for each sample: all must be the same, as libtiff has it.
             Some([first, rest @ ..]) if rest.iter().all(|number| number == first) => Ok(*first),
-            Some(numbers) => Err(self.corrupt(format!("tag {tag} is {numbers:?}; expected one number"))),
+            numbers => Err(self.corrupt(format!("tag {tag} is {numbers:?}; expected one number"))),
+        }
+    }
+
+    /// The text of `tag` up to its end mark, or `None` when the directory lacks it. What is not UTF-8 is replaced.
+    pub fn text(&self, directory: &Directory, tag: u16) -> Result<Option<String>, FormatError> {
+        let Some(entry) = directory.entry(tag).filter(|entry| entry.kind == 2) else { return Ok(None) };
+        let bytes = self.value(entry, 1)?;
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        Ok(Some(String::from_utf8_lossy(text).into_owned()))
+    }
+
+    /// Bytes of one number of `entry`.
+    fn size(&self, entry: &Entry) -> Result<usize, FormatError> {
+        match entry.kind {
+            1 => Ok(1),
+            3 => Ok(2),
+            4 => Ok(4),
+            16 => Ok(8),
+            kind => Err(self.corrupt(format!("tag {} has type {kind}; expected whole numbers", entry.tag))),
+        }
+    }
+
+    /// Bytes that a directory holds of a value itself.
+    fn inline(&self) -> usize {
+        if self.big { 8 } else { 4 }
+    }
+
+    /// The value of `entry`, whose elements have `size` bytes.
+    fn value(&self, entry: &Entry, size: usize) -> Result<Vec<u8>, FormatError> {
+        let inline = self.inline();
+        match entry.count.checked_mul(size as u64) {
+            Some(len) if len <= inline as u64 => Ok(entry.value[..len as usize].to_vec()),
+            Some(len) => self.bytes(self.number(&entry.value[..inline]), len, "tag"),
+            None => Err(self.corrupt(format!("tag {} has {} values", entry.tag, entry.count))),
         }
     }
 

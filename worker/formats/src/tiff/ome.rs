@@ -1,6 +1,10 @@
-//! The OME-XML of an OME-TIFF: what the pages of one site are.
+//! The OME-XML of an OME-TIFF: what the pages of one site or record are.
+
+mod read;
 
 use pcb_protocol::Dtype;
+
+pub use read::channels;
 
 /// OME-XML (2016-06) for one image of one page per channel, in ASCII, as TIFF wants its texts.
 pub fn describe(name: &str, channels: &[String], dtype: Dtype, height: u32, width: u32) -> String {

@@ -7,13 +7,12 @@ use pcb_protocol::Dtype;
 
 use crate::FormatError;
 
+use super::compression::{Compression, Predictor};
 use super::directory::{Directory, TiffFile};
+use super::sample::Sample;
 
 /// Chunks that decode to more bytes than this are refused: no microscope writes them, a lying header does.
 const LARGEST_CHUNK: u128 = 1 << 30;
-
-/// No compression here packs more tightly than this (LZW 2,560, Deflate 1,032): a header that says so lies.
-const TIGHTEST: u128 = 4096;
 
 mod tag {
     pub const WIDTH: u16 = 256;
@@ -34,19 +33,6 @@ mod tag {
     pub const SAMPLE_FORMAT: u16 = 339;
 }
 
-/// How chunks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// LZW, most significant bit first.
-    Lzw,
-    /// Deflate in a zlib container.
-    Deflate,
-    /// Run lengths.
-    PackBits,
-}
-
 /// Shape and element type of one page of a TIFF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageInfo {
@@ -54,7 +40,7 @@ pub struct PageInfo {
     pub height: u32,
     /// Width in pixels.
     pub width: u32,
-    /// Element type.
+    /// Element type of the pixels handed out; integers that are neither u8 nor u16 come as f32.
     pub dtype: Dtype,
 }
 
@@ -63,12 +49,14 @@ pub struct PageInfo {
 pub struct Page {
     /// Its shape.
     pub info: PageInfo,
+    /// How a pixel is stored.
+    pub sample: Sample,
     /// Whether pixels are big-endian.
     pub big_endian: bool,
     /// How chunks are compressed.
     pub compression: Compression,
-    /// Whether each pixel is stored as the difference from its left neighbour (predictor 2).
-    pub differences: bool,
+    /// What is stored instead of the pixels.
+    pub predictor: Predictor,
     /// Rows of a chunk; the last strip may have fewer.
     pub chunk_height: usize,
     /// Columns of a chunk. Tiles are stored whole even where they reach past the image.
@@ -87,25 +75,29 @@ impl Page {
         Self::parse(&tiff, &directory)
     }
 
+    /// Reads the pages with these numbers of the open `file`, which lies at `path`. Each directory up to the last of
+    /// them is read once.
+    pub fn read_many(path: &Path, file: &File, pages: &[u32]) -> Result<Vec<Self>, FormatError> {
+        let tiff = TiffFile::open(path, file)?;
+        let count = pages.iter().max().map_or(0, |&last| last as usize + 1);
+        let directories = tiff.directories().take(count).collect::<Result<Vec<_>, _>>()?;
+        let page = |&page: &u32| match directories.get(page as usize) {
+            Some(directory) => Self::parse(&tiff, directory),
+            None => Err(tiff.missing(page, directories.len())),
+        };
+        pages.iter().map(page).collect()
+    }
+
     /// The page that `directory` describes.
     pub fn parse(tiff: &TiffFile<'_>, directory: &Directory) -> Result<Self, FormatError> {
-        let info = info(tiff, directory)?;
+        let (info, sample) = info(tiff, directory)?;
         let number = |tag, default| tiff.number_or(directory, tag, default);
-        let compression = match number(tag::COMPRESSION, 1)? {
-            1 => Compression::None,
-            5 => Compression::Lzw,
-            8 | 32946 => Compression::Deflate,
-            32773 => Compression::PackBits,
-            other => {
-                let known = "pcb reads none (1), LZW (5), Deflate (8) and PackBits (32773)";
-                return Err(tiff.unsupported(format!("compression {other}; {known}")));
-            }
-        };
-        let differences = match number(tag::PREDICTOR, 1)? {
-            1 => false,
-            2 => true,
-            other => return Err(tiff.unsupported(format!("predictor {other}; pcb reads none (1) and horizontal (2)"))),
-        };
+        let unsupported = |what| tiff.unsupported(what);
+        let compression = Compression::of(number(tag::COMPRESSION, 1)?).map_err(unsupported)?;
+        let predictor = Predictor::of(number(tag::PREDICTOR, 1)?).map_err(unsupported)?;
+        if predictor == Predictor::Float && sample != Sample::F32 {
+            return Err(tiff.corrupt("the floating point predictor (3) on whole numbers"));
+        }
         let (height, width) = (u64::from(info.height), u64::from(info.width));
         let tiled = tiff.numbers(directory, tag::TILE_OFFSETS)?;
         let (chunk_height, chunk_width, offsets, lengths) = match tiled {
@@ -122,7 +114,7 @@ impl Page {
         let (Some(offsets), Some(lengths)) = (offsets, lengths) else {
             return Err(tiff.corrupt("no strips and no tiles"));
         };
-        let (chunk_height, chunk_width) = chunk_size(tiff, chunk_height, chunk_width, info.dtype)?;
+        let (chunk_height, chunk_width) = chunk_size(tiff, chunk_height, chunk_width, sample)?;
         let across = info.width.div_ceil(chunk_width) as usize;
         let down = info.height.div_ceil(chunk_height) as usize;
         if offsets.len() as u128 != across as u128 * down as u128 || lengths.len() != offsets.len() {
@@ -132,9 +124,10 @@ impl Page {
         }
         let page = Self {
             info,
+            sample,
             big_endian: tiff.big_endian,
             compression,
-            differences,
+            predictor,
             chunk_height: chunk_height as usize,
             chunk_width: chunk_width as usize,
             across,
@@ -151,15 +144,22 @@ impl Page {
         if tiled { self.chunk_height } else { self.chunk_height.min(self.info.height as usize - first) }
     }
 
-    /// Bytes of one row of a chunk.
+    /// Bytes of one row of a chunk, as stored before compression.
     pub fn row_bytes(&self) -> usize {
-        self.chunk_width * self.info.dtype.size()
+        self.chunk_width * self.sample.size()
+    }
+
+    /// Whether pixels are stored in the other byte order than this machine's.
+    pub fn is_swapped(&self) -> bool {
+        self.sample.size() > 1 && cfg!(target_endian = "big") != self.big_endian
     }
 
     /// Whether chunks hold pixels as they are in memory.
     pub fn is_raw(&self) -> bool {
-        let native = cfg!(target_endian = "big") == self.big_endian || self.info.dtype == Dtype::U8;
-        self.compression == Compression::None && !self.differences && native
+        self.compression == Compression::None
+            && self.predictor == Predictor::None
+            && !self.is_swapped()
+            && !self.sample.is_converted()
     }
 
     /// Chunks must lie within the file and be long enough for their pixels.
@@ -171,8 +171,7 @@ impl Page {
                 return Err(tiff.corrupt(problem));
             }
             let needed = (self.rows(chunk) * self.row_bytes()) as u128;
-            let holds = if self.compression == Compression::None { len as u128 } else { len as u128 * TIGHTEST };
-            if needed > holds {
+            if needed > len as u128 * self.compression.tightest() {
                 return Err(
                     tiff.corrupt(format!("chunk {chunk} has {len} bytes, too few for {needed} bytes of pixels"))
                 );
@@ -182,8 +181,8 @@ impl Page {
     }
 }
 
-fn chunk_size(tiff: &TiffFile<'_>, height: u64, width: u64, dtype: Dtype) -> Result<(u32, u32), FormatError> {
-    let bytes = u128::from(height) * u128::from(width) * dtype.size() as u128;
+fn chunk_size(tiff: &TiffFile<'_>, height: u64, width: u64, sample: Sample) -> Result<(u32, u32), FormatError> {
+    let bytes = u128::from(height) * u128::from(width) * sample.size() as u128;
     if bytes == 0 {
         return Err(tiff.corrupt(format!("chunks of {height}x{width} pixels")));
     }
@@ -193,8 +192,8 @@ fn chunk_size(tiff: &TiffFile<'_>, height: u64, width: u64, dtype: Dtype) -> Res
     }
 }
 
-/// Shape and dtype of a page; an error that names what pcb does not read.
-fn info(tiff: &TiffFile<'_>, directory: &Directory) -> Result<PageInfo, FormatError> {
+/// Shape and dtype of a page, and how a pixel is stored; an error that names what pcb does not read.
+fn info(tiff: &TiffFile<'_>, directory: &Directory) -> Result<(PageInfo, Sample), FormatError> {
     let number = |tag, default| tiff.number_or(directory, tag, default);
     let (height, width) = (number(tag::HEIGHT, 0)?, number(tag::WIDTH, 0)?);
     let (Ok(height), Ok(width)) = (u32::try_from(height), u32::try_from(width)) else {
@@ -216,19 +215,7 @@ fn info(tiff: &TiffFile<'_>, directory: &Directory) -> Result<PageInfo, FormatEr
     if number(tag::FILL_ORDER, 1)? != 1 {
         return Err(tiff.unsupported("bits in reversed order (FillOrder 2)"));
     }
-    let dtype = match (number(tag::SAMPLE_FORMAT, 1)?, number(tag::BITS, 1)?) {
-        (1, 8) => Dtype::U8,
-        (1, 16) => Dtype::U16,
-        (3, 32) => Dtype::F32,
-        (format, bits) => {
-            let kind = match format {
-                1 => "unsigned integers",
-                2 => "signed integers",
-                3 => "floats",
-                _ => "samples of an unknown format",
-            };
-            return Err(tiff.unsupported(format!("{bits}-bit {kind}; pcb reads u8, u16 and f32")));
-        }
-    };
-    Ok(PageInfo { height, width, dtype })
+    let sample = Sample::of(number(tag::SAMPLE_FORMAT, 1)?, number(tag::BITS, 1)?);
+    let sample = sample.map_err(|what| tiff.unsupported(what))?;
+    Ok((PageInfo { height, width, dtype: sample.dtype() }, sample))
 }

@@ -13,7 +13,8 @@ use crate::FormatError;
 
 use super::directory::TiffFile;
 use super::page::{Page, PageInfo};
-use super::reader;
+use super::plane;
+use super::sample;
 
 /// Shape and dtype of every page of the TIFF file at `path`, in their order. Each was compared with the chunks that hold
 /// its pixels and with the length of the file.
@@ -33,7 +34,7 @@ pub fn plane_info(path: &Path, page: u32) -> Result<PageInfo, FormatError> {
 fn check_plane(path: &Path, page: u32, dtype: Dtype, height: usize, width: usize) -> Result<File, FormatError> {
     let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
     let expected = PageInfo { height: height as u32, width: width as u32, dtype };
-    reader::check(path, page, Page::read(path, &file, page)?.info, expected)?;
+    plane::check(path, page, Page::read(path, &file, page)?.info, expected)?;
     Ok(file)
 }
 
@@ -48,19 +49,39 @@ pub fn read_plane(
 ) -> Result<(), FormatError> {
     let file = check_plane(path, page, dtype, height, width)?;
     let pixels = decode(&file, page, out.len()).map_err(|e| tiff_error(path, page, e))?;
-    let got = match &pixels {
-        DecodingResult::U8(v) => Some(v.as_slice()),
-        DecodingResult::U16(v) => Some(bytemuck::cast_slice(v)),
-        DecodingResult::F32(v) => Some(bytemuck::cast_slice(v)),
-        _ => None,
+    let unsupported = |what| FormatError::Unsupported(format!("{}: page {page}: {what}", path.display()));
+    let taken = match &pixels {
+        DecodingResult::U8(v) if dtype == Dtype::U8 => copy(v, out),
+        DecodingResult::U16(v) if dtype == Dtype::U16 => copy(bytemuck::cast_slice(v), out),
+        DecodingResult::F32(v) => copy(bytemuck::cast_slice(v), out),
+        DecodingResult::I8(v) => floats(v, out).map_err(unsupported)?,
+        DecodingResult::I16(v) => floats(v, out).map_err(unsupported)?,
+        DecodingResult::I32(v) => floats(v, out).map_err(unsupported)?,
+        DecodingResult::U32(v) => floats(v, out).map_err(unsupported)?,
+        _ => false,
     };
-    match got {
-        Some(got) if got.len() == out.len() => {
-            out.copy_from_slice(got);
-            Ok(())
-        }
-        _ => Err(FormatError::corrupt(path, format!("page {page} does not decode to {height}x{width} {dtype}"))),
+    if taken {
+        return Ok(());
     }
+    Err(FormatError::corrupt(path, format!("page {page} does not decode to {height}x{width} {dtype}")))
+}
+
+/// Copies bytes; false when their number is another.
+fn copy(pixels: &[u8], out: &mut [u8]) -> bool {
+    let same = pixels.len() == out.len();
+    if same {
+        out.copy_from_slice(pixels);
+    }
+    same
+}
+
+/// Puts whole numbers down as floats of the same value; false when their number is another.
+fn floats<T: Copy + Into<i64>>(pixels: &[T], out: &mut [u8]) -> Result<bool, String> {
+    let out = out.as_chunks_mut().0;
+    for (&pixel, out) in pixels.iter().zip(out.iter_mut()) {
+        *out = sample::exact(pixel.into())?.to_ne_bytes();
+    }
+    Ok(pixels.len() == out.len())
 }
 
 fn decode(file: &File, page: u32, bytes: usize) -> Result<DecodingResult, TiffError> {

@@ -1,6 +1,8 @@
 //! Tiny datasets, shared by the tests. Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod interop;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +32,23 @@ pub fn stored_variants() -> impl Iterator<Item = (&'static Format, &'static Vari
 /// Those that have files of their own.
 pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Variant)> {
     stored_variants().filter(|(_, variant)| variant.stored != "none")
+}
+
+/// Whether a format can hold pixels of this dtype in this way.
+pub fn holds(format: &Format, variant: &Variant, dtype: Dtype) -> bool {
+    let integers = format.name == "png" || format.name == "ome-arrow" && variant.name.starts_with("list");
+    !(integers && dtype == Dtype::F32)
+}
+
+/// All files in and below `folder`, sorted.
+pub fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files_below(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
 }
 
 /// Pixels that differ everywhere and have no period that a wrong stride would hide.
@@ -138,6 +157,31 @@ pub fn tiny(root: &Path, dtype: Dtype) -> Arc<Dataset> {
 
 pub fn write(dataset: &Dataset, format: &Format, variant: &Variant) {
     store::write(dataset, format, variant, &mut |_, _| {}).expect("written");
+}
+
+/// Like [`write`], but says no where the format cannot hold such pixels.
+pub fn try_write(dataset: &Dataset, format: &Format, variant: &Variant) -> bool {
+    match store::write(dataset, format, variant, &mut |_, _| {}) {
+        Ok(()) => true,
+        Err(FormatError::Unsupported(why)) => {
+            assert!(why.contains(&dataset.info.dtype.to_string()), "says what it cannot hold: {why}");
+            false
+        }
+        Err(error) => panic!("{}:{}: {error}", format.name, variant.name),
+    }
+}
+
+/// Whether a variant stores pixels otherwise than one after the other.
+pub fn is_packed(format: &Format, variant: &Variant) -> bool {
+    let codecs = ["lzw", "deflate", "gzip", "zstd", "blosc", "lz4", "delta"];
+    let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name == "dataset" || name.starts_with("dataset-tile256"));
+    format.name == "png" || typed || codecs.iter().any(|codec| variant.stored.contains(codec))
+}
+
+/// Number of stored forms that all variants together have.
+pub fn stored_forms() -> usize {
+    let forms: std::collections::BTreeSet<_> = filed_variants().map(|(f, v)| (f.name, v.stored)).collect();
+    forms.len()
 }
 
 pub fn spec(
