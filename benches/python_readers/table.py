@@ -25,7 +25,7 @@ def line(row):
     cells = [row["form"], row["reader"], str(row["crops"])]
     cells += [us(warm, key) for key in ("native_p50_ns", "native_p95_ns", "python_p50_ns", "python_p95_ns")]
     cells += [interval(warm), seconds(cold, "native_ns"), seconds(cold, "python_ns"), interval(cold)]
-    return (*cells, " ".join(row["problems"]) or mark(warm, cold))
+    return (*cells, " ".join(row["problems"]) or mark(warm=warm, cold=cold))
 
 
 def us(part, key):
@@ -40,9 +40,10 @@ def interval(part):
     return "{ratio:.3f} [{low:.3f}, {high:.3f}]".format(**part["ratio"]) if part else "-"
 
 
-def mark(*parts):
-    """The worse mark of the warm and the cold ratio."""
-    ratios = [part["ratio"] for part in parts if part]
-    if any(ratio["low"] > 1 for ratio in ratios):
-        return "!"
-    return "?" if any(ratio["ratio"] > 1 for ratio in ratios) else ""
+def mark(**parts):
+    """A sign for each state in which native is slower, or may be."""
+    signs = []
+    for state, part in parts.items():
+        if part and part["ratio"]["ratio"] > 1:
+            signs.append(f"{'!' if part['ratio']['low'] > 1 else '?'} {state}")
+    return ", ".join(signs)
