@@ -141,12 +141,14 @@ fn whole_images_with_profiles_and_with_a_grid() {
         let made = imported(root.path(), &request).expect("imported");
         assert_eq!(made.info.channels, ["DNA", "AGP", "RNA"]);
         assert_eq!((made.info.sites.len(), made.info.objects), (4, 20));
-        let names: Vec<&str> = made.info.sites.iter().map(|site| site.site.as_str()).collect();
+        // Ids that are names of a known kind tell plate, well and site.
+        let name = |site: &pcb_formats::Site| format!("{}-{}-s{}", site.plate, site.well, site.site);
+        let names: Vec<String> = made.info.sites.iter().map(name).collect();
         assert_eq!(names, ["P1-A01-s1", "P1-A01-s2", "P1-B02-s1", "P1-B02-s2"]);
         let text = std::fs::read(interop.join("../manifest.json")).expect("read");
         let manifest: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
         for site in &made.info.sites {
-            assert_eq!(manifest["sha256"][&site.site], site.digest, "{file} {}", site.site);
+            assert_eq!(manifest["sha256"][&name(site)], site.digest, "{file} {}", name(site));
         }
     }
 }
