@@ -3,21 +3,29 @@
 //! A big-endian array given to that version's byte encoding is stored with its bytes swapped and called `uint16` all the
 //! same: nothing in the file tells, and its pixels come out swapped here as they do there.
 
+mod catalogue;
 mod chunked;
+mod chunked_index;
+mod column;
 mod copy;
 mod file;
 mod index;
+mod leaf;
 mod levels;
 mod pages;
+mod parts;
 mod reader;
 mod rows;
 mod schema;
 mod shape;
+mod source;
 mod table;
+mod target;
 mod unpack;
 mod whole;
 mod write;
 mod write_chunked;
+mod write_tables;
 
 use std::path::{Path, PathBuf};
 
@@ -25,12 +33,12 @@ use pcb_protocol::Layout;
 
 use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
-use reader::{Kind, RecordReader, SiteReader, SourceReader, TABLE};
-use rows::Encoding;
+use parts::Encoding;
+use reader::{Kind, RecordReader, SiteReader, TABLE};
+use source::SourceReader;
 
-pub use whole::{
-    ArrowImage, arrow_columns, arrow_images, plane_info, read_arrow_dataset, read_arrow_image, read_plane,
-};
+pub use catalogue::{ArrowImage, arrow_columns, arrow_images, read_arrow_dataset, read_arrow_image};
+pub use whole::{plane_info, read_plane};
 pub use write::COLUMN as ARROW_COLUMN;
 
 /// The row of [`crate::FORMATS`].
@@ -113,8 +121,8 @@ const VARIANTS: &[Variant] = &[
     site(
         "dataset-tile128-page1",
         "site-dataset-tile128-page1",
-        "a chunk dataset for each site, chunks of 128x128 in one row group; Parquet uncompressed, pixels without \
-         dictionary, one chunk a page, page index",
+        "a chunk dataset for each site, chunks of all channels and 128x128 in one row group; Parquet uncompressed, pixels \
+         without dictionary, one chunk a page, page index",
     )
     .role(Role::Tuned),
     site("source", "source", "")
@@ -132,7 +140,7 @@ fn form(stored: &str) -> Result<Form, FormatError> {
     /// ome-arrow's own chunk size.
     const TILE: usize = 512;
     let table = |encoding, tile, pages| Ok(Form::Table(write::Form { encoding, tile, pages }));
-    let folders = |tile, pages| Ok(Form::Folders(write_chunked::Form { tile, pages }));
+    let folders = |tile, together, pages| Ok(Form::Folders(write_chunked::Form { tile, together, pages }));
     let (raw, zstd) = (Encoding::Bytes { zstd: false }, Encoding::Bytes { zstd: true });
     match stored {
         "object-list" | "site-list" => {
@@ -143,9 +151,9 @@ fn form(stored: &str) -> Result<Form, FormatError> {
         "object-list-delta-page1" => table(Encoding::Lists { chunks: false }, TILE, write::Pages::SingleDelta),
         "site-bytes-zstd-tile128" => table(zstd, 128, write::Pages::Single),
         "site-bytes-tile128" => table(raw, 128, write::Pages::Single),
-        "object-dataset" => folders(None, write_chunked::Pages::Default),
-        "site-dataset-tile256" => folders(Some(256), write_chunked::Pages::Default),
-        "site-dataset-tile128-page1" => folders(Some(128), write_chunked::Pages::Single),
+        "object-dataset" => folders(None, true, write_chunked::Pages::Default),
+        "site-dataset-tile256" => folders(Some(256), false, write_chunked::Pages::Default),
+        "site-dataset-tile128-page1" => folders(Some(128), true, write_chunked::Pages::Single),
         _ => Err(FormatError::Unsupported(format!("ome-arrow: no way is known to store {stored}"))),
     }
 }

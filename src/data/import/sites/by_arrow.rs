@@ -1,32 +1,22 @@
 //! Sites in a Parquet table of OME-Arrow images: single cells, or whole fields of view. No pixels are read.
 
+mod columns;
+mod join;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use pcb_formats::{ArrowImage, SourceFile, SourceKind, arrow_columns, arrow_images};
 
 use super::{Draft, Missing, Plan, Request, key};
-use crate::data::columns::Table;
-use crate::data::import::names::{plain_site, well_key};
-use crate::data::import::profiles::{FILE_PREFIX, ID, PLATE, Profile, Profiles, SITE, WELL, matching};
+use crate::data::import::names::plain_site;
+use crate::data::import::profiles::FILE_PREFIX;
 use crate::data::{DataError, counted};
+use columns::{Columns, at};
 
 /// Whether `images` is a table and not a folder of files.
 pub fn is_table(images: &Path) -> bool {
     images.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) && images.is_file()
-}
-
-/// Columns beside the images, as text; `None` where the table has no such column.
-struct Columns {
-    plate: Option<Vec<Option<String>>>,
-    well: Option<Vec<Option<String>>>,
-    site: Option<Vec<Option<String>>>,
-    /// Number of the field of view.
-    number: Option<Vec<Option<String>>>,
-    /// Id of the field of view.
-    image: Option<Vec<Option<String>>>,
-    object: Option<Vec<Option<String>>>,
-    channel: Option<Vec<Option<String>>>,
 }
 
 /// Rows of the table that are one site.
@@ -127,63 +117,6 @@ impl Request<'_> {
         Group { order: site.unwrap_or_default(), draft, number, planes: Vec::new() }
     }
 
-    /// Gives each site what the profile table says of it.
-    fn join_profiles(&self, groups: &mut Vec<Group>, warnings: &mut Vec<String>) -> Result<(), DataError> {
-        let cells = groups.iter().any(|group| group.draft.object.is_some());
-        if let Some((path, profiles)) = self.table {
-            if cells {
-                join_cells(path, profiles, groups, warnings)?;
-            } else {
-                self.join_fields(path, profiles, groups)?;
-            }
-        }
-        for group in groups {
-            if group.draft.plate.is_empty() {
-                group.draft.plate = self.plate.to_owned();
-            }
-            if group.draft.well.is_empty() {
-                group.draft.well = "A01".to_owned();
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives fields of view the rows with their number, or with their well and site.
-    fn join_fields(&self, path: &Path, profiles: &Profiles, groups: &mut [Group]) -> Result<(), DataError> {
-        let mut by_number: HashMap<String, usize> = HashMap::new();
-        let mut by_place: HashMap<((String, u32), String), usize> = HashMap::new();
-        for (at, group) in groups.iter().enumerate() {
-            by_place.insert((well_key(&group.draft.well), plain_site(&group.draft.site)), at);
-            by_number.extend(group.number.clone().map(|number| (number, at)));
-        }
-        let mut lost = BTreeSet::new();
-        for (index, profile) in profiles.rows.iter().enumerate() {
-            let by_image = profile.image.as_ref().map(|number| plain_site(number)).filter(|_| !by_number.is_empty());
-            let found = match by_image {
-                Some(number) => by_number.get(&number).copied().ok_or(format!("image number {number}")),
-                None => {
-                    let (plate, well, site) = self.place(path, profile)?;
-                    let found = by_place.get(&(well_key(&well), site.clone())).copied();
-                    found.ok_or(format!("plate {plate}, well {well}, site {site}"))
-                }
-            };
-            match found {
-                Ok(at) => {
-                    let draft = &mut groups[at].draft;
-                    draft.rows.push(index);
-                    if let Some(plate) = profile.plate.as_ref().filter(|_| draft.plate.is_empty()) {
-                        draft.plate = plate.clone();
-                    }
-                }
-                Err(place) => drop(lost.insert(place)),
-            }
-        }
-        if lost.is_empty() || self.skip_missing {
-            return Ok(());
-        }
-        Err(DataError::Missing { names: lost.into_iter().map(|place| format!("all channels of {place}")).collect() })
-    }
-
     /// Puts the planes of each site into the order of channels.
     fn finish(&self, channels: Vec<String>, groups: Vec<Group>, mut warnings: Vec<String>) -> Result<Plan, DataError> {
         let (mut drafts, mut missing) = (Vec::new(), Vec::new());
@@ -231,54 +164,6 @@ impl Request<'_> {
     }
 }
 
-/// Keeps the cells that the profile table lists, and gives them its plate and well where the images have none.
-fn join_cells(
-    path: &Path,
-    profiles: &Profiles,
-    groups: &mut Vec<Group>,
-    warnings: &mut Vec<String>,
-) -> Result<(), DataError> {
-    let mut by_id: HashMap<&str, &Profile> = HashMap::new();
-    for profile in &profiles.rows {
-        if let Some(id) = &profile.id
-            && let Some(other) = by_id.insert(id, profile)
-        {
-            let problem = format!("rows {} and {} have the same object id {id:?}", other.row, profile.row);
-            return Err(DataError::content(path, problem));
-        }
-    }
-    if by_id.is_empty() {
-        let problem = "no ids of objects: expected a column like Metadata_ObjectID, or --id";
-        return Err(DataError::content(path, problem));
-    }
-    let before = groups.len();
-    groups.retain_mut(|group| {
-        let profile = group.draft.object.as_deref().and_then(|id| by_id.remove(id));
-        let Some(profile) = profile else { return false };
-        let said = |own: &mut String, other: &Option<String>| {
-            if let Some(other) = other.as_ref().filter(|_| own.is_empty()) {
-                *own = other.clone();
-            }
-        };
-        said(&mut group.draft.plate, &profile.plate);
-        said(&mut group.draft.well, &profile.well);
-        true
-    });
-    for (count, what) in [(before - groups.len(), "without a row of the table"), (by_id.len(), "without an image")] {
-        if count > 0 {
-            warnings.push(format!("left out {} {what}", counted(count as u64, "object")));
-        }
-    }
-    if groups.is_empty() {
-        return Err(DataError::content(path, "no row has the object id of an image"));
-    }
-    Ok(())
-}
-
-fn at(column: &Option<Vec<Option<String>>>, row: usize) -> Option<String> {
-    column.as_ref().and_then(|column| column.get(row).cloned()).flatten().filter(|text| !text.is_empty())
-}
-
 /// Names of the channels of an image: that of its row, or its own.
 fn names(columns: &Columns, image: &ArrowImage, row: usize) -> Vec<String> {
     let of_row = at(&columns.channel, row).map(|name| name.strip_prefix(FILE_PREFIX).unwrap_or(&name).to_owned());
@@ -286,36 +171,5 @@ fn names(columns: &Columns, image: &ArrowImage, row: usize) -> Vec<String> {
         Some(name) if image.channels.len() == 1 => vec![name],
         Some(name) => (0..image.channels.len()).map(|channel| format!("{name}-{channel}")).collect(),
         None => image.channels.clone(),
-    }
-}
-
-impl Columns {
-    fn read(path: &Path, id: Option<&str>) -> Result<Self, DataError> {
-        let table = Table::open(path)?;
-        let find = |pattern: &str| matching(&table.names, pattern);
-        let object =
-            match id {
-                Some(wanted) => Some(table.names.iter().position(|name| name == wanted).ok_or_else(|| {
-                    DataError::Usage(format!("--id {wanted:?}: {} has no such column", path.display()))
-                })?),
-                None => find(ID),
-            };
-        let text = |index: Option<usize>| {
-            let column = index.map(|index| table.read(&[index])).transpose()?;
-            column.and_then(|mut columns| columns.pop()).map(|column| column.text()).transpose()
-        };
-        Ok(Self {
-            plate: text(find(PLATE))?,
-            well: text(find(WELL))?,
-            site: text(find(SITE))?,
-            number: text(find(r"(?i)^(Metadata_)?Image_?Number$"))?,
-            image: text(find(r"(?i)^(Metadata_)?Image_?ID$"))?,
-            object: text(object)?,
-            channel: text(find(r"(?i)^(source_image_column|(Metadata_)?Channel(_?Name)?)$"))?,
-        })
-    }
-
-    fn object(&self, row: usize) -> Option<String> {
-        at(&self.object, row)
     }
 }

@@ -23,16 +23,16 @@ enum Images {
 }
 
 /// What a stored image must be.
-struct Expected {
-    channels: usize,
-    height: usize,
-    width: usize,
-    dtype: Dtype,
+pub struct Expected {
+    pub channels: usize,
+    pub height: usize,
+    pub width: usize,
+    pub dtype: Dtype,
 }
 
 impl Expected {
     /// An error that names `path` unless `shape` is as expected.
-    fn check(&self, path: &Path, image: &str, shape: &Shape) -> Result<(), FormatError> {
+    pub fn check(&self, path: &Path, image: &str, shape: &Shape) -> Result<(), FormatError> {
         let found = (shape.channels, shape.height, shape.width, shape.element.dtype());
         if found == (self.channels, self.height, self.width, self.dtype) {
             return Ok(());
@@ -155,8 +155,8 @@ pub struct SiteReader {
 
 /// What cutting a crop needs; reused.
 #[derive(Default)]
-struct Crop {
-    cutter: Cutter,
+pub struct Crop {
+    pub cutter: Cutter,
     /// Source pixels of a crop that hangs over an edge.
     edge: Vec<u8>,
     scratch: Scratch,
@@ -164,7 +164,7 @@ struct Crop {
 
 impl Crop {
     /// Reads the rectangle that the cutter was aimed at into the crop `out` of `channels` channels, through `read`.
-    fn cut(
+    pub fn cut(
         &mut self,
         rect: Rect,
         (channels, pixel): (usize, usize),
@@ -204,69 +204,6 @@ impl Reader for SiteReader {
         let name = || info.sites[index].name();
         let touched = crop.cut(rect, (spec.channels.len(), info.dtype.size()), out, |out, scratch| {
             images.read((index, index, 0), name, &expected, &spec.channels, rect, out, scratch)
-        })?;
-        probe.ended(Stage::ReadDecode);
-        Ok(touched)
-    }
-}
-
-/// Reads the tables that a dataset was imported from, in place. Tables are opened when first touched.
-pub struct SourceReader {
-    spec: OpenSpec,
-    tables: HashMap<(PathBuf, Option<String>), Table>,
-    crop: Crop,
-}
-
-impl SourceReader {
-    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
-        spec.check()?;
-        Ok(Self { spec: spec.clone(), tables: HashMap::new(), crop: Crop::default() })
-    }
-}
-
-impl Reader for SourceReader {
-    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
-        let Self { spec, tables, crop } = self;
-        let (index, window) = spec.window(object)?;
-        let dataset = &spec.dataset;
-        let [_, height, width] = dataset.site_shape(index);
-        let (dtype, pixel) = (dataset.info.dtype, dataset.info.dtype.size());
-        let rect = crop.cutter.aim(window, height, width, spec.pad);
-        let sources = &dataset.info.sites[index].source;
-        let touched = crop.cut(rect, (spec.channels.len(), pixel), out, |out, scratch| {
-            let (mut touched, mut done) = (0, 0);
-            // Channels of one row are read together.
-            while let Some(&channel) = spec.channels.get(done) {
-                let source = &sources[channel];
-                let alike = |&&channel: &&usize| {
-                    let other = &sources[channel];
-                    (&other.path, other.row, &other.column) == (&source.path, source.row, &source.column)
-                };
-                let count = spec.channels[done..].iter().take_while(alike).count();
-                let planes: Vec<usize> =
-                    spec.channels[done..done + count].iter().map(|&channel| sources[channel].page as usize).collect();
-                let key = (dataset.source_path(source), source.column.clone());
-                let table = match tables.entry(key) {
-                    std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-                    std::collections::hash_map::Entry::Vacant(slot) => {
-                        let (path, column) = slot.key();
-                        let table = Table::open(path, column.as_deref())?;
-                        slot.insert(table)
-                    }
-                };
-                let shape = table.shape(source.row)?;
-                let expected = Expected { channels: shape.channels, height, width, dtype };
-                expected.check(table.path(), &format!("row {}", source.row), &shape)?;
-                if let Some(lost) = planes.iter().find(|&&plane| plane >= shape.channels) {
-                    let problem = format!("row {}: channel {lost} of {}", source.row, shape.channels);
-                    return Err(FormatError::corrupt(table.path(), problem));
-                }
-                let plane = rect.area() * pixel;
-                let out = &mut out[done * plane..(done + count) * plane];
-                touched += table.read(source.row, &planes, rect, out, scratch)?;
-                done += count;
-            }
-            Ok(touched)
         })?;
         probe.ended(Stage::ReadDecode);
         Ok(touched)

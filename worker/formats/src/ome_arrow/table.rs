@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use crate::FormatError;
 use crate::crop::Rect;
-use crate::raw::grown;
 
-use super::copy::{Number, Part};
 use super::file::ParquetFile;
 use super::index::{self, Stores};
-use super::pages::{ColumnPages, Values};
-use super::shape::{Piece, Problem, Shape, Storage};
-use super::unpack::{Codec, Unpacker};
+use super::leaf::Values;
+use super::pages::ColumnPages;
+use super::shape::{Problem, Shape, Storage};
+use super::target::Target;
+use super::unpack::Unpacker;
 
 /// Reused from read to read; holds nothing that is used twice.
 #[derive(Default)]
@@ -154,14 +154,19 @@ impl Table {
         let touched = pages.read(&file.path, &file.bytes, (row - first) as u32, values, unpacker)?;
         let target = Target { shape: &shape, channels, rect };
         let taken = match shape.storage {
-            Storage::ChunkBytes => target.take_bytes(pages, values, unpacker, chunk, out),
-            _ if !values.i64s.is_empty() => target.take_numbers(pages, values, &values.i64s, out),
-            _ => target.take_numbers(pages, values, &values.i32s, out),
+            Storage::ChunkBytes => {
+                let used = target.take_bytes(values, unpacker, chunk, out);
+                // Of pages that are not packed, the other chunks are passed over.
+                used.map(|used| if pages.is_plain() { used } else { touched })
+            }
+            _ if !values.i64s.is_empty() => {
+                target.take_numbers(pages.innermost(), values, &values.i64s, out).map(|()| touched)
+            }
+            _ => target.take_numbers(pages.innermost(), values, &values.i32s, out).map(|()| touched),
         };
         // These hold the pages themselves.
         values.bytes.clear();
-        taken.map_err(|problem| file.corrupt(format!("row {row}: {problem}")))?;
-        Ok(touched)
+        taken.map_err(|problem| file.corrupt(format!("row {row}: {problem}")))
     }
 }
 
@@ -188,114 +193,4 @@ fn plausible(file: &ParquetFile, group: usize, stores: Stores, shape: Shape) -> 
 pub fn preferred(mut columns: Vec<String>) -> Option<String> {
     let known = columns.iter().position(|name| name == "image" || name == "ome_arrow");
     (!columns.is_empty()).then(|| columns.swap_remove(known.unwrap_or(0)))
-}
-
-/// What is wanted of an image.
-pub struct Target<'a> {
-    pub shape: &'a Shape,
-    pub channels: &'a [usize],
-    pub rect: Rect,
-}
-
-impl Target<'_> {
-    /// Calls `each(piece number, piece, part)` for the pieces that hold something of the rectangle.
-    pub fn pieces(&self, mut each: impl FnMut(usize, &Piece, Part) -> Result<(), String>) -> Result<(), String> {
-        for (number, piece) in self.shape.pieces.iter().enumerate() {
-            let wanted = |&channel: &usize| (piece.channel..piece.channel + piece.channels).contains(&channel);
-            if let Some(part) = Part::of(piece, self.rect).filter(|_| self.channels.iter().any(wanted)) {
-                let named = |problem: String| format!("{} {number}: {problem}", self.shape.part());
-                each(number, piece, part).map_err(named)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Copies the part of a piece whose unpacked pixels are `pixels`.
-    pub fn copy(&self, piece: &Piece, part: Part, pixels: &[u8], out: &mut [u8]) {
-        let (element, rect) = (self.shape.element, self.rect);
-        let plane = rect.area() * element.dtype().size();
-        let stored = piece.height * piece.width * element.size();
-        for (&channel, out) in self.channels.iter().zip(out.chunks_exact_mut(plane)) {
-            if let Some(within) = channel.checked_sub(piece.channel).filter(|&within| within < piece.channels) {
-                part.bytes(piece, rect, element, &pixels[within * stored..(within + 1) * stored], out);
-            }
-        }
-    }
-
-    /// Unpacks the pixels of a piece if they are packed, and copies its part.
-    pub fn unpack(
-        &self,
-        piece: &Piece,
-        part: Part,
-        packed: &[u8],
-        unpacker: &mut Unpacker,
-        scratch: &mut Vec<u8>,
-        out: &mut [u8],
-    ) -> Result<(), String> {
-        let len = piece.pixels() * self.shape.element.size();
-        if piece.codec == Codec::None {
-            if packed.len() != len {
-                return Err(format!("holds {} bytes of pixels; expected {len}", packed.len()));
-            }
-            self.copy(piece, part, packed, out);
-            return Ok(());
-        }
-        let pixels = grown(scratch, len);
-        unpacker.chunk(piece.codec, packed, pixels)?;
-        self.copy(piece, part, pixels, out);
-        Ok(())
-    }
-
-    fn take_bytes(
-        &self,
-        pages: &ColumnPages,
-        values: &Values,
-        unpacker: &mut Unpacker,
-        scratch: &mut Vec<u8>,
-        out: &mut [u8],
-    ) -> Result<(), String> {
-        let (pieces, found) = (self.shape.pieces.len(), values.bytes.len());
-        if found != pieces || pages.entries(values) != pieces {
-            return Err(format!("holds the pixels of {found} chunks; expected {pieces}"));
-        }
-        self.pieces(|number, piece, part| self.unpack(piece, part, values.bytes[number].data(), unpacker, scratch, out))
-    }
-
-    fn take_numbers<T: Number>(
-        &self,
-        pages: &ColumnPages,
-        values: &Values,
-        numbers: &[T],
-        out: &mut [u8],
-    ) -> Result<(), String> {
-        let starts = pages.lists(values);
-        let (pieces, total) = (&self.shape.pieces, self.shape.pieces.iter().map(Piece::pixels).sum::<usize>());
-        let part = self.shape.part();
-        if starts != pieces.len() {
-            return Err(format!("holds the pixels of {starts} {part}s; expected {}", pieces.len()));
-        }
-        if numbers.len() != total || pages.entries(values) != total {
-            return Err(format!("holds {} pixels; expected {total}", numbers.len()));
-        }
-        let mut firsts = Vec::with_capacity(pieces.len());
-        let mut first = 0;
-        for (number, piece) in pieces.iter().enumerate() {
-            if !pages.begins_list(values, first) {
-                return Err(format!("{part} {number} does not hold {} pixels", piece.pixels()));
-            }
-            firsts.push(first);
-            first += piece.pixels();
-        }
-        let (rect, dtype) = (self.rect, self.shape.element.dtype());
-        let plane = rect.area() * dtype.size();
-        self.pieces(|number, piece, part| {
-            let numbers = &numbers[firsts[number]..firsts[number] + piece.pixels()];
-            for (&channel, out) in self.channels.iter().zip(out.chunks_exact_mut(plane)) {
-                if channel == piece.channel {
-                    part.numbers(piece, rect, dtype, numbers, out)?;
-                }
-            }
-            Ok(())
-        })
-    }
 }

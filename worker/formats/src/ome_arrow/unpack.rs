@@ -4,13 +4,14 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, CompressionCodec};
+use parquet::basic::CompressionCodec;
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
+
+use super::column::Column;
 
 /// How the bytes of a chunk are packed, by the names that Arrow gives its codecs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,20 +48,19 @@ impl Unpacker {
         }
     }
 
-    /// The one page of the column chunk `alone`, a part of the column chunk `meta`; unpacked.
-    pub fn page(&mut self, bytes: &Bytes, alone: ColumnChunkMetaData, meta: &ColumnChunkMetaData) -> Result<Page> {
-        let next = |alone: &ColumnChunkMetaData| {
-            let rows = usize::try_from(meta.num_values()).unwrap_or(0);
-            let mut reader = SerializedPageReader::new(Arc::new(bytes.clone()), alone, rows, None)?;
+    /// The page of `len` bytes at `offset`, a part of `column`; unpacked.
+    pub fn page(&mut self, bytes: &Bytes, column: &Column, offset: u64, len: u32) -> Result<Page> {
+        let next = |plain: bool| {
+            let alone = column.alone(offset, len, plain)?;
+            let mut reader = SerializedPageReader::new(Arc::new(bytes.clone()), &alone, 0, None)?;
             reader.get_next_page()?.ok_or_else(|| ParquetError::EOF("a page".into()))
         };
-        if meta.compression_codec() != CompressionCodec::ZSTD {
-            return next(&alone);
+        if column.codec() != CompressionCodec::ZSTD {
+            return next(false);
         }
         // The library makes a context for each reader of pages; ours is reused, and looks at sizes before it allocates.
-        let plain = alone.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
-        let mut page = next(&plain)?;
-        let limit = usize::try_from(meta.uncompressed_size()).unwrap_or(0);
+        let mut page = next(true)?;
+        let limit = usize::try_from(column.uncompressed).unwrap_or(0);
         let (buf, levels) = match &mut page {
             Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => (buf, 0),
             Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, is_compressed: true, .. } => {
@@ -71,7 +71,7 @@ impl Unpacker {
         match self.unpack(buf, levels, limit)? {
             Some(unpacked) => *buf = unpacked,
             // A frame written as a stream does not tell its size, but the page's header does.
-            None => return next(&alone),
+            None => return next(false),
         }
         Ok(page)
     }

@@ -16,7 +16,8 @@ use pcb_protocol::Dtype;
 use crate::reference::for_each_record;
 use crate::{Dataset, FormatError};
 
-use super::rows::{Encoding, Image, Rows};
+use super::parts::Encoding;
+use super::rows::{Image, Rows};
 use super::schema;
 
 /// Name of the column of images, as `to_ome_parquet` has it.

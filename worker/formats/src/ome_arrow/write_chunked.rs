@@ -2,32 +2,27 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::ArrowError;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::properties::EnabledStatistics;
 use parquet::schema::types::ColumnPath;
-use serde_json::json;
 
 use crate::reference::for_each_record;
 use crate::{Dataset, FormatError};
 
-use super::chunked::{CHUNKS, IMAGES, INDEX, LAYOUT, MANIFEST};
-use super::rows::{Image, binary, little_endian};
-use super::schema;
-use super::shape::Element;
+use super::chunked::{CHUNKS, IMAGES, INDEX, MANIFEST};
+use super::parts::little_endian;
+use super::rows::Image;
 use super::write::{failed, refused};
+use super::write_tables::{Chunk, chunk_batch, create, image_batch, index_batch, manifest, properties, table};
 
 /// How a dataset is stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// Height and width of a chunk of one channel; `None` for a chunk that is the whole image.
+    /// Height and width of a chunk; `None` for chunks as large as the image.
     pub tile: Option<usize>,
+    /// Whether a chunk holds all channels.
+    pub together: bool,
     pub pages: Pages,
 }
 
@@ -40,9 +35,6 @@ pub enum Pages {
     Single,
 }
 
-/// A chunk: number of its image, and its t, c, z, y, x with its sizes in the same order.
-type Chunk = (usize, [i32; 10]);
-const AXES: [&str; 10] = ["t", "c", "z", "y", "x", "shape_t", "shape_c", "shape_z", "shape_y", "shape_x"];
 /// Bytes of pixels that are turned into arrays at once.
 const BATCH: usize = 4 << 20;
 
@@ -87,20 +79,20 @@ impl<'a> Writer<'a> {
         let number = self.images.len();
         self.images.push((id.to_owned(), height as i32, width as i32));
         let (channels, pixel) = (self.dataset.channels(), self.dataset.info.dtype.size());
-        let Some(tile) = self.form.tile else {
-            let place = [0, 0, 0, 0, 0, 1, channels as i32, 1, height as i32, width as i32];
-            return self.chunk((number, place), pixels.to_vec());
-        };
-        for channel in 0..channels {
+        let tile = self.form.tile.unwrap_or(usize::MAX);
+        let deep = if self.form.together { channels } else { 1 };
+        for channel in (0..channels).step_by(deep) {
             for y in (0..height).step_by(tile) {
                 for x in (0..width).step_by(tile) {
                     let (high, wide) = (tile.min(height - y), tile.min(width - x));
-                    let mut chunk = Vec::with_capacity(high * wide * pixel);
-                    for row in y..y + high {
-                        let first = ((channel * height + row) * width + x) * pixel;
-                        chunk.extend_from_slice(&pixels[first..first + wide * pixel]);
+                    let mut chunk = Vec::with_capacity(deep * high * wide * pixel);
+                    for plane in channel..channel + deep {
+                        for row in y..y + high {
+                            let first = ((plane * height + row) * width + x) * pixel;
+                            chunk.extend_from_slice(&pixels[first..first + wide * pixel]);
+                        }
                     }
-                    let place = [0, channel as i32, 0, y as i32, x as i32, 1, 1, 1, high as i32, wide as i32];
+                    let place = [0, channel, 0, y, x, 1, deep, 1, high, wide].map(|number| number as i32);
                     self.chunk((number, place), chunk)?;
                 }
             }
@@ -136,173 +128,6 @@ impl<'a> Writer<'a> {
         let text = serde_json::to_vec_pretty(&manifest(&images, chunks.len(), dataset, form));
         fs::write(&path, text.map_err(|e| FormatError::io(&path, e.into()))?).map_err(|e| FormatError::io(&path, e))
     }
-}
-
-fn properties(zstd: bool) -> Result<WriterPropertiesBuilder, ParquetError> {
-    let pair = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-    let about = vec![
-        pair("ome.arrow.type", "ome.arrow"),
-        pair("ome.arrow.version", schema::VERSION),
-        pair("ome.arrow.layout", LAYOUT),
-    ];
-    let packed = if zstd { Compression::ZSTD(ZstdLevel::try_new(1)?) } else { Compression::UNCOMPRESSED };
-    Ok(WriterProperties::builder()
-        .set_created_by("pcb".to_owned())
-        .set_key_value_metadata(Some(about))
-        .set_compression(packed)
-        .set_statistics_enabled(EnabledStatistics::Chunk))
-}
-
-fn create(
-    path: &Path,
-    schema: arrow_schema::SchemaRef,
-    properties: WriterPropertiesBuilder,
-) -> Result<ArrowWriter<File>, FormatError> {
-    let file = File::create(path).map_err(|e| FormatError::io(path, e))?;
-    ArrowWriter::try_new(file, schema, Some(properties.build())).map_err(|e| failed(path, e))
-}
-
-/// Writes one of the two small tables.
-fn table(path: &Path, batch: Result<RecordBatch, ArrowError>, zstd: bool) -> Result<(), FormatError> {
-    let batch = batch.map_err(|e| refused(path, e))?;
-    let properties = properties(zstd).map_err(|e| failed(path, e))?;
-    let mut writer = create(path, batch.schema(), properties)?;
-    writer.write(&batch).and_then(|()| writer.close().map(|_| ())).map_err(|e| failed(path, e))
-}
-
-/// Columns that may be null, as all of ome-arrow's are.
-fn columns<'a>(list: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
-    RecordBatch::try_from_iter_with_nullable(list.into_iter().map(|(name, array)| (name, array, true)))
-}
-
-fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(texts))
-}
-
-fn ints(numbers: impl Iterator<Item = i32>) -> ArrayRef {
-    Arc::new(Int32Array::from_iter_values(numbers))
-}
-
-/// Places of chunks, column by column.
-fn places(chunks: &[Chunk]) -> impl Iterator<Item = (&'static str, ArrayRef)> + '_ {
-    AXES.into_iter().enumerate().map(|(axis, name)| (name, ints(chunks.iter().map(move |(_, place)| place[axis]))))
-}
-
-/// Rows of `chunks.parquet`, the first of which has number `first`.
-fn chunk_batch(
-    first: usize,
-    chunks: &[Chunk],
-    images: &[(String, i32, i32)],
-    pixels: &[Vec<u8>],
-    dataset: &Dataset,
-) -> Result<RecordBatch, ArrowError> {
-    let dtype = Element::of(dataset.info.dtype).name();
-    let mut list = vec![
-        ("image_id", texts(chunks.iter().map(|(image, _)| images[*image].0.as_str()))),
-        ("chunk_id", ids(first, chunks.len())),
-    ];
-    list.extend(places(chunks));
-    list.push(("dtype", texts(chunks.iter().map(|_| dtype))));
-    list.push(("pixel_bytes", Arc::new(binary(pixels))));
-    columns(list)
-}
-
-fn ids(first: usize, count: usize) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values((first..first + count).map(|id| id as i64)))
-}
-
-/// Rows of `index.parquet`; all chunks are in one row group if `single`, else each in its own.
-fn index_batch(chunks: &[Chunk], images: &[(String, i32, i32)], single: bool) -> Result<RecordBatch, ArrowError> {
-    let (zeros, numbers) = (ints(chunks.iter().map(|_| 0)), ints(0..chunks.len() as i32));
-    let (groups, rows) = if single { (zeros, numbers) } else { (numbers, zeros) };
-    let mut list = vec![
-        ("image_id", texts(chunks.iter().map(|(image, _)| images[*image].0.as_str()))),
-        ("chunk_id", ids(0, chunks.len())),
-        ("row_group_id", groups),
-        ("row_index_in_group", rows),
-        ("fragment_path", texts(chunks.iter().map(|_| CHUNKS))),
-    ];
-    list.extend(places(chunks));
-    columns(list)
-}
-
-/// Rows of `images.parquet`.
-fn image_batch(images: &[(String, i32, i32)], dataset: &Dataset, form: Form) -> Result<RecordBatch, ArrowError> {
-    let count = images.len();
-    let same = |text: &str| texts(vec![text; count].into_iter());
-    let number = |number: i32| ints(vec![number; count].into_iter());
-    let size = |of: fn(&(String, i32, i32)) -> i32| ints(images.iter().map(of));
-    let side = |of: fn(&(String, i32, i32)) -> i32| {
-        ints(images.iter().map(move |image| form.tile.map_or(of(image), |tile| of(image).min(tile as i32))))
-    };
-    let (channels, chunked) =
-        (dataset.channels() as i32, if form.tile.is_some() { 1 } else { dataset.channels() as i32 });
-    let compression: ArrayRef = Arc::new(StringArray::from(vec![compression(form); count]));
-    let described = channels_json(&dataset.info.channels);
-    columns([
-        ("image_id", texts(images.iter().map(|image| image.0.as_str()))),
-        ("name", texts(images.iter().map(|image| image.0.as_str()))),
-        ("image_type", Arc::new(StringArray::new_null(count))),
-        ("dtype", same(Element::of(dataset.info.dtype).name())),
-        ("size_t", number(1)),
-        ("size_c", number(channels)),
-        ("size_z", number(1)),
-        ("size_y", size(|image| image.1)),
-        ("size_x", size(|image| image.2)),
-        ("layout", same(layout(form))),
-        ("chunk_t", number(1)),
-        ("chunk_c", number(chunked)),
-        ("chunk_z", number(1)),
-        ("chunk_y", side(|image| image.1)),
-        ("chunk_x", side(|image| image.2)),
-        ("compression", compression),
-        ("channels_json", same(&described)),
-    ])
-}
-
-fn layout(form: Form) -> &'static str {
-    if form.tile.is_some() { "tile" } else { "image" }
-}
-
-fn compression(form: Form) -> Option<&'static str> {
-    (form.pages == Pages::Default).then_some("zstd")
-}
-
-fn channels_json(names: &[String]) -> String {
-    let channel = |(index, name): (usize, &String)| {
-        json!({
-            "id": format!("ch-{index}"),
-            "name": name,
-            "emission_um": 0.0,
-            "excitation_um": 0.0,
-            "illumination": "Unknown",
-            "color_rgba": u32::MAX,
-        })
-    };
-    serde_json::Value::from_iter(names.iter().enumerate().map(channel)).to_string()
-}
-
-/// What `_ome_arrow_dataset.json` says.
-fn manifest(images: &[(String, i32, i32)], chunks: usize, dataset: &Dataset, form: Form) -> serde_json::Value {
-    let (height, width) = images.first().map_or((1, 1), |image| (image.1, image.2));
-    let shape = match form.tile {
-        Some(tile) => json!([1, 1, 1, height.min(tile as i32), width.min(tile as i32)]),
-        None => json!([1, dataset.channels(), 1, height, width]),
-    };
-    json!({
-        "type": "ome.arrow",
-        "version": schema::VERSION,
-        "layout": LAYOUT,
-        "image_count": images.len(),
-        "chunk_count": chunks,
-        "choice": {
-            "layout": layout(form),
-            "chunk_shape": shape,
-            "compression": compression(form),
-            "rationale": "chosen by pcb",
-        },
-        "package_versions": { "pcb": env!("CARGO_PKG_VERSION") },
-    })
 }
 
 /// Writes a dataset for each site into `into`: the site itself.

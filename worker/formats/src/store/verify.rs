@@ -11,6 +11,9 @@ use crate::{
     site_digest,
 };
 
+/// So many files a process may always have open.
+const FEW_FILES: usize = 16;
+
 /// Proves that the stored form holds the dataset's pixels: whole sites against their digests, or every object record
 /// against the reference. Returns the number of sites or records compared. `memory` is refused: it holds the reference
 /// itself, so comparing proves nothing.
@@ -102,6 +105,8 @@ fn verify_sites(
     let channels = dataset.channels();
     let total = dataset.info.sites.len() as u64;
     let mut done = 0;
+    // A reader keeps the files that it touched, and a plate has more than a process may open. Opening is lazy.
+    let few = (format.files)(dataset, variant)?.len() <= FEW_FILES;
     for ((height, width), sites) in shapes {
         let whole = Arc::new(Dataset {
             root: dataset.root.clone(),
@@ -113,9 +118,12 @@ fn verify_sites(
             OpenSpec { dataset: whole, variant, channels: (0..channels).collect(), height, width, pad: Pad::Zero };
         let data = Pixels::zeros(dataset.info.dtype, channels * height * width);
         let mut pixels = SitePixels { channels, height, width, data };
+        let mut reader = (format.open)(&spec)?;
         for (row, &index) in sites.iter().enumerate() {
-            // A reader keeps the files that it touched, and a plate has more than a process may open. Opening is lazy.
-            (format.open)(&spec)?.read(row, pixels.data.bytes_mut(), &mut Probe::none())?;
+            if row > 0 && !few {
+                reader = (format.open)(&spec)?;
+            }
+            reader.read(row, pixels.data.bytes_mut(), &mut Probe::none())?;
             if site_digest(&pixels) != dataset.info.sites[index].digest {
                 return Err(site_mismatch(dataset, format, variant, index, &pixels));
             }
