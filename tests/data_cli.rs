@@ -171,7 +171,9 @@ fn what_the_system_says_is_said_once() {
     let root = tempfile::tempdir().expect("a folder");
     let absent = "No such file or directory (os error 2)";
     let output = pcb_data(root.path(), &["import", "--name", "x", "--images", "/nope", "--grid", "2"]);
-    let expected = format!("pcb-data: /nope: {absent}; --images must be a folder of TIFF files\n");
+    let expected = format!(
+        "pcb-data: /nope: {absent}; --images must be a folder of TIFF files, an OME-Zarr plate, or a .parquet table of OME-Arrow images\n"
+    );
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
     let output = pcb_data(root.path(), &["import", "--name", "x", "--images", ".", "--profiles", "nope.csv"]);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), format!("pcb-data: nope.csv: {absent}\n")));

@@ -125,18 +125,22 @@ pub struct MakeArgs {
 #[command(after_help = "\
 Channels and sites come from the table's Image_FileName_* columns if they name TIFF files, else from the files' names:
   r01c01f01p01-ch2sk1fk1fl1.tiff, A01_1_DNA.tif, PLATE_A01_1_DNA.tif, PLATE_A01_s1_w1.tif, B7_01_1_3_DAPI_001.tif,
-  PLATE-A01-s1.ome.tif, or whatever --pattern says; OME-TIFFs of other names are a well each. Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
+  PLATE-A01-s1.ome.tif, or whatever --pattern says; OME-TIFFs of other names are a well each. An OME-Zarr plate, or a folder
+of them, is imported as its metadata tell. The rows of a Parquet table of OME-Arrow images are, with a column like
+Metadata_ObjectID, crops of single cells (a row for each channel, or all in one), else fields of view.
+Centres come from Nuclei_Location_Center_X and _Y, else Cells_…, Cytoplasm_…
 
 Examples:
   pcb-data import --name mine --images Images --profiles single_cells.parquet
   pcb-data import --name mine --images Images --grid 64
+  pcb-data import --name mine --images image_crops.parquet --profiles joined_profiles.parquet
   pcb-data import --name mine --images . --grid 64 --pattern '(?<plate>\\w+)/(?<well>\\w+)_f(?<site>\\d+)_(?<channel>\\w+)\\.tif'")]
 pub struct ImportArgs {
     /// Name of the dataset
     #[arg(long)]
     pub name: String,
-    /// Folder of the TIFF files; those in folders below count too
-    #[arg(long, value_name = "DIR")]
+    /// Folder of the TIFF files, those in folders below included; an OME-Zarr plate; or a .parquet table of OME-Arrow images
+    #[arg(long, value_name = "PATH")]
     pub images: PathBuf,
     /// Profile table of single cells (.csv, else Parquet)
     #[arg(long, value_name = "TABLE")]

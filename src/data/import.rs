@@ -24,7 +24,7 @@ use sites::{Plan, Request};
 pub struct Import {
     /// Name of the dataset.
     pub name: String,
-    /// Folder of TIFF files; those in folders below count too.
+    /// Folder of TIFF files, those in folders below included; or a Parquet table of OME-Arrow images.
     pub images: PathBuf,
     /// Profile table, CSV or Parquet.
     pub profiles: Option<PathBuf>,
@@ -56,6 +56,7 @@ pub fn import(root: &Path, import: &Import, progress: &mut Progress<'_>) -> Resu
         names: Names::new(import.pattern.as_deref())?,
         table: import.profiles.as_deref().zip(profiles.as_ref()),
         plate: &import.name,
+        id: import.id.as_deref(),
         skip_missing: import.skip_missing,
     };
     let mut plan = request.plan()?;
@@ -86,7 +87,8 @@ fn check(import: &Import) -> Result<(), DataError> {
         return Err(DataError::Usage(format!("--record {}: expected 1 to 4096", import.record)));
     }
     match (import.grid, &import.profiles) {
-        (None, None) => {
+        // A table of single cells says it by itself.
+        (None, None) if !sites::is_table(&import.images) => {
             let problem = "nothing says where objects are: give --profiles TABLE, or --grid N for N objects a site";
             Err(DataError::Usage(problem.into()))
         }

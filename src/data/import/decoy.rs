@@ -4,15 +4,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pcb_formats::{Dataset, DatasetInfo, SourceFile, SourceKind, find, plate_fields, site_digest};
-use pcb_protocol::Layout;
+use pcb_formats::{
+    ARROW_COLUMN, Dataset, DatasetInfo, Format, SourceFile, SourceKind, Variant, find, plate_fields, site_digest,
+};
+use pcb_protocol::{Dtype, Layout};
 
 use crate::data::make::Plate;
 use crate::data::{DataError, Progress};
 
-/// Bytes that writing the decoy of a dataset takes at most: raw pixels and source files beside each other.
+/// Bytes that writing the decoy of a dataset takes at most: raw pixels and source files beside each other, which may hold
+/// every pixel twice.
 pub fn bytes(info: &DatasetInfo) -> u64 {
-    3 * plate(info, 0).site_bytes()
+    4 * plate(info, 0).site_bytes()
 }
 
 /// Writes the decoy of the dataset `info` into `folder`: one site whose channels lie in `source/`, in files of the kind that
@@ -20,22 +23,32 @@ pub fn bytes(info: &DatasetInfo) -> u64 {
 pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progress<'_>) -> Result<(), DataError> {
     plate(info, seed).write(folder, None, progress)?;
     let mut decoy = Dataset::open(folder)?;
-    let zarr = info.source_format() == Some("ome-zarr");
-    let (format, variant) = match zarr {
-        true => find("ome-zarr", "v2-chunk1024-blosc", Layout::Site)?,
-        false => find("tiff", "strip-lzw", Layout::Site)?,
-    };
+    let (format, variant) = form(info)?;
     let source = folder.join("source");
     fs::create_dir(&source).map_err(|e| DataError::io(&source, e))?;
     (format.write)(&decoy, variant, &source, &mut |_, _| ())?;
-    decoy.info.sites[0].source = match zarr {
-        true => arrays(folder, decoy.channels())?,
-        false => sources((format.files)(&decoy, variant)?),
+    let names = || (format.files)(&decoy, variant);
+    decoy.info.sites[0].source = match format.name {
+        "ome-zarr" => arrays(folder, decoy.channels())?,
+        "ome-arrow" => rows(&names()?, decoy.channels()),
+        _ => sources(names()?),
     };
     check(&decoy)?;
     decoy.info.write(&folder.join("dataset.json"))?;
     let reference = folder.join("reference");
     fs::remove_dir_all(&reference).map_err(|e| DataError::io(&reference, e))
+}
+
+/// How the decoy of a dataset is stored.
+fn form(info: &DatasetInfo) -> Result<(&'static Format, &'static Variant), DataError> {
+    let (format, variant) = match info.source_format() {
+        Some("ome-zarr") => ("ome-zarr", "v2-chunk1024-blosc"),
+        // Lists hold no floats.
+        Some("ome-arrow") if info.dtype == Dtype::F32 => ("ome-arrow", "bytes-zstd-tile128"),
+        Some("ome-arrow") => ("ome-arrow", "list"),
+        _ => ("tiff", "strip-lzw"),
+    };
+    Ok(find(format, variant, Layout::Site)?)
 }
 
 fn plate(info: &DatasetInfo, seed: u64) -> Plate {
@@ -68,11 +81,24 @@ fn arrays(folder: &Path, channels: usize) -> Result<Vec<SourceFile>, DataError> 
     let failed = |e| DataError::io(&source, e);
     let plates = fs::read_dir(&source).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let plate = plates.first().map(|plate| plate_fields(&plate.path())).transpose()?.flatten();
-    let field = plate.and_then(|(fields, _)| fields.into_iter().next());
+    let field = plate.and_then(|plate| plate.fields.into_iter().next());
     let array = field.as_ref().and_then(|field| field.array.strip_prefix(folder).ok());
     let Some(array) = array else { return Err(DataError::content(&source, "the plate just written has no field")) };
     let channel = |page| SourceFile { path: array.to_owned(), kind: SourceKind::OmeZarr, page, row: 0, column: None };
     Ok((0..channels as u32).map(channel).collect())
+}
+
+/// The channels of the one image in the table `names[0]`.
+fn rows(names: &[PathBuf], channels: usize) -> Vec<SourceFile> {
+    let table = names.first().and_then(|name| name.file_name()).unwrap_or_default();
+    let channel = |page| SourceFile {
+        path: Path::new("source").join(table),
+        kind: SourceKind::OmeArrow,
+        page,
+        row: 0,
+        column: Some(ARROW_COLUMN.to_owned()),
+    };
+    (0..channels as u32).map(channel).collect()
 }
 
 /// The pixels read by way of the sources are those that were generated.

@@ -24,6 +24,9 @@ pub fn build(
     let mut without_centre = 0;
     for (index, (draft, site)) in drafts.iter().zip(sites).enumerate() {
         let first = rows.len();
+        if let Some(id) = &draft.object {
+            rows.push(centred(id, site, index));
+        }
         let profiles = table.map(|(path, table)| draft.rows.iter().map(move |&row| (path, &table.rows[row])));
         for (path, profile) in profiles.into_iter().flatten() {
             let Some(centre) = profile.centre else {
@@ -101,6 +104,18 @@ impl Place<'_> {
         }
         let problem = format!("row {row}: box from row {y0}, column {x0} to row {y1}, column {x1} holds no pixel");
         Err(DataError::content(self.path, problem))
+    }
+}
+
+/// The object whose crop a site is: at its centre, as large as the site.
+fn centred(id: &str, site: &Site, index: usize) -> Object {
+    let (height, width) = (site.height, site.width);
+    Object {
+        id: id.to_owned(),
+        site: index as u32,
+        y: (height / 2) as f32,
+        x: (width / 2) as f32,
+        bbox: [0, 0, height as i32, width as i32],
     }
 }
 

@@ -10,8 +10,13 @@ use crate::data::columns::{Column, Table};
 
 /// Whose centre and box an object gets, most wanted first.
 const COMPARTMENTS: [&str; 3] = ["Nuclei", "Cells", "Cytoplasm"];
+/// Patterns of the columns that say where a row belongs, and of those of object ids.
+pub const PLATE: &str = r"(?i)^(Image_)?Metadata_Plate(_?Name|_?Barcode)?(_[xy])?$";
+pub const WELL: &str = r"(?i)^(Image_)?Metadata_Well(_?Name|_?Position)?(_[xy])?$";
+pub const SITE: &str = r"(?i)^(Image_)?Metadata_(Site|Field|FieldID|FOV)(_[xy])?$";
+pub const ID: &str = r"(?i)^(Metadata_)?(Object|Cell)_?ID$";
 /// Before the file name's channel in a column name.
-const FILE_PREFIX: &str = "Image_FileName_";
+pub const FILE_PREFIX: &str = "Image_FileName_";
 
 /// A column of text.
 type Texts = Vec<Option<String>>;
@@ -27,6 +32,8 @@ pub struct Profile {
     pub well: Option<String>,
     /// Site, if a column says.
     pub site: Option<String>,
+    /// Number of its field of view, if a column says.
+    pub image: Option<String>,
     /// The file of each of [`Profiles::channels`].
     pub files: Vec<Option<String>>,
     /// An id of its own, if a column says.
@@ -53,6 +60,7 @@ struct Columns {
     plate: Option<usize>,
     well: Option<usize>,
     site: Option<usize>,
+    image: Option<usize>,
     id: Option<usize>,
     number: Option<usize>,
     centre: [usize; 2],
@@ -68,7 +76,7 @@ impl Profiles {
         let read = Read::all(&table, &columns)?;
         let text = |index: Option<usize>| index.map(|index| read.column(index)?.text()).transpose();
         let (plates, wells, sites) = (text(columns.plate)?, text(columns.well)?, text(columns.site)?);
-        let (ids, numbers) = (text(columns.id)?, text(columns.number)?);
+        let (ids, numbers, images) = (text(columns.id)?, text(columns.number)?, text(columns.image)?);
         let centre = read.numbers(&columns.centre)?;
         let bbox = columns.bbox.map(|bbox| read.numbers(&bbox)).transpose()?;
         let (channels, files) = read.files(&columns.files)?;
@@ -78,6 +86,7 @@ impl Profiles {
             plate: at(&plates, row),
             well: at(&wells, row),
             site: at(&sites, row),
+            image: at(&images, row),
             files: files.iter().map(|file| file[row].clone()).collect(),
             id: at(&ids, row),
             number: at(&numbers, row),
@@ -95,7 +104,8 @@ struct Read {
 
 impl Read {
     fn all(table: &Table, wanted: &Columns) -> Result<Self, DataError> {
-        let single = [wanted.plate, wanted.well, wanted.site, wanted.id, wanted.number].into_iter().flatten();
+        let single =
+            [wanted.plate, wanted.well, wanted.site, wanted.image, wanted.id, wanted.number].into_iter().flatten();
         let many = wanted.centre.iter().chain(wanted.bbox.iter().flatten()).chain(&wanted.files).copied();
         // A column may be wanted for two things; it is read once.
         let indices: Vec<usize> = single.chain(many).collect::<BTreeSet<_>>().into_iter().collect();
@@ -140,7 +150,7 @@ impl Columns {
                 Some(wanted) => Some(find(wanted).ok_or_else(|| {
                     DataError::Usage(format!("--id {wanted:?}: {} has no such column", path.display()))
                 })?),
-                None => matching(names, r"(?i)^(Metadata_)?(Object|Cell)_?ID$"),
+                None => matching(names, ID),
             };
         let (compartment, centre) = centre(names).ok_or_else(|| {
             let expected = "Nuclei_Location_Center_X and _Y (or Cells_…, Cytoplasm_…)";
@@ -152,9 +162,10 @@ impl Columns {
         });
         let files = |name: &&String| name.starts_with(FILE_PREFIX);
         Ok(Self {
-            plate: matching(names, r"(?i)^(Image_)?Metadata_Plate(_?Name|_?Barcode)?(_[xy])?$"),
-            well: matching(names, r"(?i)^(Image_)?Metadata_Well(_?Name|_?Position)?(_[xy])?$"),
-            site: matching(names, r"(?i)^(Image_)?Metadata_(Site|Field|FieldID|FOV)(_[xy])?$"),
+            plate: matching(names, PLATE),
+            well: matching(names, WELL),
+            site: matching(names, SITE),
+            image: matching(names, r"(?i)^(Metadata_)?ImageNumber$"),
             id,
             number,
             centre,
@@ -165,7 +176,7 @@ impl Columns {
 }
 
 /// The first column with the shortest name that matches: `Metadata_Well` comes before `Image_Metadata_Well_x`.
-fn matching(names: &[String], pattern: &str) -> Option<usize> {
+pub fn matching(names: &[String], pattern: &str) -> Option<usize> {
     let regex = Regex::new(pattern).ok()?;
     let matches = names.iter().enumerate().filter(|(_, name)| regex.is_match(name));
     matches.min_by_key(|(index, name)| (name.len(), *index)).map(|(index, _)| index)

@@ -1,5 +1,6 @@
 //! Which files make which sites: from the names in the profile table, or from the names of the files.
 
+mod by_arrow;
 mod by_name;
 mod by_table;
 mod by_zarr;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use pcb_formats::SourceFile;
 
+pub use by_arrow::is_table;
 pub use headers::{describe, make_relative};
 
 use by_zarr::zarr_plates;
@@ -21,7 +23,7 @@ use crate::data::DataError;
 
 /// What sites are to be found in.
 pub struct Request<'a> {
-    /// Folder of image files, absolute.
+    /// Folder of image files, or a table of images; absolute.
     pub images: &'a Path,
     /// Reads file names.
     pub names: Names,
@@ -29,6 +31,8 @@ pub struct Request<'a> {
     pub table: Option<(&'a Path, &'a Profiles)>,
     /// Plate name where nothing tells one.
     pub plate: &'a str,
+    /// Column of object ids, if the caller chose one.
+    pub id: Option<&'a str>,
     /// Go on without missing files.
     pub skip_missing: bool,
 }
@@ -56,6 +60,8 @@ pub struct Draft {
     pub files: Vec<Option<SourceFile>>,
     /// Rows of the profile table, by index.
     pub rows: Vec<usize>,
+    /// Id of the one object that a site is the crop of.
+    pub object: Option<String>,
 }
 
 impl Draft {
@@ -101,8 +107,13 @@ fn files_text(missing: &[Missing], wanted: Option<usize>, channel: usize) -> Str
 impl Request<'_> {
     /// Finds the sites.
     pub fn plan(&self) -> Result<Plan, DataError> {
+        if is_table(self.images) {
+            return self.by_arrow();
+        }
         if let Err(error) = fs::read_dir(self.images) {
-            return Err(DataError::content(self.images, format!("{error}; --images must be a folder of TIFF files")));
+            let expected =
+                "--images must be a folder of TIFF files, an OME-Zarr plate, or a .parquet table of OME-Arrow images";
+            return Err(DataError::content(self.images, format!("{error}; {expected}")));
         }
         let (mut missing, mut warnings) = (Vec::new(), Vec::new());
         let plates = zarr_plates(self.images)?;

@@ -7,6 +7,7 @@ mod chunked;
 mod copy;
 mod file;
 mod index;
+mod levels;
 mod pages;
 mod reader;
 mod rows;

@@ -17,7 +17,7 @@ use pcb_protocol::Layout;
 use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
 
-pub use meta::{Field, plate_fields};
+pub use meta::{Field, PlateFields, plate_fields};
 pub use whole::{plane_info, read_plane, zarr_channels};
 
 /// The row of [`crate::FORMATS`].

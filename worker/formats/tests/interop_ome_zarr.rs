@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pcb_formats::{
-    FormatError, Pixels, Site, SitePixels, SourceFile, SourceKind, find, plane_info, plate_fields, site_digest, store,
+    FormatError, Pixels, PlateFields, Site, SitePixels, SourceFile, SourceKind, find, plane_info, plate_fields,
+    site_digest, store,
 };
 use pcb_protocol::{Dtype, Layout, Pad};
 use sha2::{Digest, Sha256};
@@ -46,7 +47,8 @@ fn every_field_of_both_plates_holds_the_images_of_the_manifest() {
     let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("manifest.json")).expect("a manifest")).expect("JSON");
     for plate in ["v2-ome04-plate.zarr", "v3-ome05-plate.zarr"] {
-        let (fields, missing) = plate_fields(&folder.join("ome-zarr").join(plate)).expect("reads").expect("a plate");
+        let PlateFields { fields, missing } =
+            plate_fields(&folder.join("ome-zarr").join(plate)).expect("reads").expect("a plate");
         assert_eq!((fields.len(), missing.len()), (4, 0), "{plate}");
         for field in fields {
             let scratch = support::folder();

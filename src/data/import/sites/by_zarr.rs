@@ -3,19 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use pcb_formats::{Field, SourceFile, SourceKind, plate_fields, zarr_channels};
+use pcb_formats::{Field, PlateFields, SourceFile, SourceKind, plate_fields, zarr_channels};
 
 use super::{Draft, Missing, Request, key};
 use crate::data::DataError;
 
-/// A plate and its fields.
+/// A plate and what it lists.
 pub struct ZarrPlate {
     /// Its folder.
     folder: PathBuf,
-    /// Fields of its wells.
-    fields: Vec<Field>,
-    /// Wells and fields that are listed but not there.
-    missing: Vec<PathBuf>,
+    /// Its fields.
+    listed: PlateFields,
 }
 
 /// The OME-Zarr plates at `images`: the folder itself, or those right below it. Empty where there are none.
@@ -41,7 +39,7 @@ pub fn zarr_plates(images: &Path) -> Result<Vec<ZarrPlate>, DataError> {
 
 fn plate(folder: &Path) -> Result<Option<ZarrPlate>, DataError> {
     let found = plate_fields(folder)?;
-    Ok(found.map(|(fields, missing)| ZarrPlate { folder: folder.to_owned(), fields, missing }))
+    Ok(found.map(|listed| ZarrPlate { folder: folder.to_owned(), listed }))
 }
 
 impl Request<'_> {
@@ -57,7 +55,7 @@ impl Request<'_> {
         for plate in plates {
             let name = plate.folder.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             warnings.extend(holes(plate));
-            for field in &plate.fields {
+            for field in &plate.listed.fields {
                 found.push((key(&name, &field.well, &field.field), name.clone(), field, names(field)?));
             }
         }
@@ -101,8 +99,8 @@ fn source(field: &Field, page: u32) -> SourceFile {
 }
 
 fn holes(plate: &ZarrPlate) -> Option<String> {
-    let first = plate.missing.first()?;
-    let more = match plate.missing.len() - 1 {
+    let first = plate.listed.missing.first()?;
+    let more = match plate.listed.missing.len() - 1 {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

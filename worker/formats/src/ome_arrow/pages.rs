@@ -23,6 +23,7 @@ use parquet::schema::types::ColumnDescPtr;
 use crate::FormatError;
 
 use super::file::{ParquetFile, guard};
+use super::levels::{self, Levels};
 use super::unpack::Unpacker;
 
 /// One data page.
@@ -125,14 +126,14 @@ impl ColumnPages {
                 continue;
             }
             let mut place = Place { offset, len, first_row: row, whole: true };
-            let descr = this.meta.column_descr_ptr();
-            row += if descr.max_rep_level() == 0 || page.num_values() == 0 {
-                page.num_values()
-            } else {
-                let page = this.page(bytes, offset, len, unpacker)?;
-                place.whole = first_repetition(&page, descr.max_rep_level())? == 0;
-                let begun = this.count(bytes, page, unpacker)?;
-                begun.saturating_sub(u32::from(!place.whole))
+            row += match page.num_values() {
+                rows if rows == 0 || this.meta.column_descr().max_rep_level() == 0 => rows,
+                _ => {
+                    let page = this.page(bytes, offset, len, unpacker)?;
+                    let levels = this.levels(&page)?;
+                    place.whole = levels.first == 0;
+                    levels.rows
+                }
             };
             this.pages.push(place);
             if row > rows {
@@ -143,22 +144,6 @@ impl ColumnPages {
             return Err(ParquetError::General(format!("a column has {row} rows, its row group {rows}")));
         }
         Ok(this)
-    }
-
-    /// Number of rows that a page holds, one that goes on from the page before included.
-    fn count(&self, bytes: &Bytes, page: Page, unpacker: &mut Unpacker) -> Result<u32> {
-        let mut pages = self.dictionary_page(bytes, unpacker)?.into_iter().collect::<VecDeque<_>>();
-        pages.push_back((page, true));
-        let pages = Box::new(Ready(pages));
-        let descr = self.meta.column_descr_ptr();
-        let all = u32::MAX as usize;
-        let rows = match descr.physical_type() {
-            Type::INT32 => ColumnReaderImpl::<Int32Type>::new(descr, pages).skip_records(all)?,
-            Type::INT64 => ColumnReaderImpl::<Int64Type>::new(descr, pages).skip_records(all)?,
-            Type::BYTE_ARRAY => ColumnReaderImpl::<ByteArrayType>::new(descr, pages).skip_records(all)?,
-            other => return Err(ParquetError::NYI(format!("pixels of type {other}"))),
-        };
-        Ok(rows as u32)
     }
 
     /// Number of entries of the row that was read, nulls and empty lists included.
@@ -239,7 +224,30 @@ impl ColumnPages {
         if i64::from(page.num_values()) > self.meta.num_values() && page.is_data_page() {
             return Err(ParquetError::General("a page has more values than its column".into()));
         }
+        if page.is_data_page() && page.num_values() > 0 && self.meta.column_descr().max_rep_level() > 0 {
+            self.levels(&page)?;
+        }
         Ok(page)
+    }
+
+    /// What the repetition levels of an unpacked data page say.
+    fn levels(&self, page: &Page) -> Result<Levels> {
+        let max = self.meta.column_descr().max_rep_level();
+        let (data, encoding) = match page {
+            Page::DataPage { buf, rep_level_encoding, .. } => {
+                let len = buf.first_chunk().map_or(0, |len| u32::from_le_bytes(*len) as usize);
+                (buf.get(4..).and_then(|data| data.get(..len)), *rep_level_encoding)
+            }
+            Page::DataPageV2 { buf, rep_levels_byte_len, .. } => {
+                (buf.get(..*rep_levels_byte_len as usize), Encoding::RLE)
+            }
+            Page::DictionaryPage { .. } => (None, Encoding::RLE),
+        };
+        if encoding != Encoding::RLE {
+            return Err(ParquetError::NYI(format!("levels encoded as {encoding}")));
+        }
+        let levels = data.and_then(|data| levels::count(data, max, page.num_values()));
+        levels.ok_or_else(|| ParquetError::General("a page has fewer levels than values".into()))
     }
 }
 
@@ -271,29 +279,6 @@ fn take<T: DataType>(
         (1, ..) => Ok(()),
         _ => Err(ParquetError::General("a page has fewer rows than its index says".into())),
     }
-}
-
-/// First repetition level of an unpacked data page.
-fn first_repetition(page: &Page, max: i16) -> Result<u64> {
-    let (levels, encoding) = match page {
-        // A row never goes on into a page of version 2.
-        Page::DataPageV2 { .. } => return Ok(0),
-        Page::DataPage { buf, rep_level_encoding, .. } => (buf.get(4..).unwrap_or_default(), *rep_level_encoding),
-        Page::DictionaryPage { .. } => return Err(ParquetError::General("two dictionaries".into())),
-    };
-    if encoding != Encoding::RLE {
-        return Err(ParquetError::NYI(format!("levels encoded as {encoding}")));
-    }
-    first_level(levels, max).ok_or_else(|| ParquetError::EOF("repetition levels".into()))
-}
-
-/// First value of a run-length and bit-packed hybrid of levels up to `max`.
-fn first_level(data: &[u8], max: i16) -> Option<u64> {
-    let width = u64::BITS - (max as u64).leading_zeros();
-    // The header is a varint; its lowest bit tells the kind of run.
-    let after = data.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
-    let (packed, first) = (data[0] & 1 == 1, u64::from(*data.get(after)?));
-    Some(if packed { first & ((1 << width.min(8)) - 1) } else { first })
 }
 
 /// Pages in memory, and whether each begins with a row.

@@ -167,15 +167,13 @@ impl Table {
 
 /// An error when an image promises more pixels than its row group can hold: it must not cost memory.
 fn plausible(file: &ParquetFile, group: usize, stores: Stores, shape: Shape) -> Result<Shape, Problem> {
-    /// zstd does not shrink anything further than about this.
+    /// zstd does not shrink anything further than about this; equal chunks share an entry of a dictionary.
     const MOST_PACKED: u64 = 1 << 16;
     let Some(leaf) = stores.leaf(shape.storage) else { return Ok(shape) };
     let meta = file.metadata.row_group(group).column(leaf);
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    let packed = shape.pieces.iter().any(|piece| piece.codec != Codec::None);
     let most = match shape.storage {
-        Storage::ChunkBytes if packed => count(meta.uncompressed_size()).saturating_mul(MOST_PACKED),
-        Storage::ChunkBytes => count(meta.uncompressed_size()) / shape.element.size() as u64,
+        Storage::ChunkBytes => count(meta.uncompressed_size()).saturating_mul(MOST_PACKED),
         _ => count(meta.num_values()),
     };
     let pixels = (shape.channels * shape.height * shape.width) as u64;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::array::{Piece, Stored, ZarrArray};
 use crate::crop::Rect;
@@ -29,6 +29,8 @@ pub struct Buffers {
     bytes: Vec<u8>,
     /// Rows of an uncompressed chunk, with the gaps between them.
     rows: Vec<u8>,
+    /// The file last opened for the crop being read, and its path: chunks of a shard share one.
+    file: Option<(PathBuf, File)>,
 }
 
 /// The part of a rectangle that lies in one chunk. In pixels.
@@ -60,6 +62,7 @@ impl Image {
     ) -> Result<u64, FormatError> {
         let (high, wide) = (self.array.chunk[self.y] as usize, self.array.chunk[self.x] as usize);
         let deep = self.c.map_or(1, |c| self.array.chunk[c] as usize);
+        buffers.file = None;
         let mut touched = 0;
         let mut at = vec![0; self.array.chunk.len()];
         // A chunk of several channels is read once for all of them.
@@ -97,22 +100,25 @@ impl Image {
     ) -> Result<u64, FormatError> {
         let pixel = self.array.stored.size();
         let piece = self.array.piece(at)?;
-        let Some((piece, file, len)) = piece.map(|piece| open(piece, self.array.is_raw)).transpose()?.flatten() else {
+        let Buffers { bytes, rows, file } = buffers;
+        let opened = piece.map(|piece| open(piece, self.array.is_raw, file)).transpose()?.flatten();
+        let Some((range, len)) = opened else {
             self.each_line(planes, rect, overlap, out, |line, _, _| {
                 line.chunks_exact_mut(pixel).for_each(|out| out.copy_from_slice(&self.array.fill));
             });
             return Ok(0);
         };
-        let offset = piece.range.map_or(0, |(offset, _)| offset);
+        let Some((path, file)) = file else { unreachable!("opened above") };
         if self.array.is_raw {
-            let touched = self.read_raw((&piece, &file, offset, len), planes, rect, overlap, out, &mut buffers.rows)?;
+            let offset = range.map_or(0, |(offset, _)| offset);
+            let touched = self.read_raw((path, file, offset, len), planes, rect, overlap, out, rows)?;
             probe.ended(Stage::Read);
             return Ok(touched);
         }
-        read_all(&piece, &file, &mut buffers.bytes)?;
+        read_all(path, file, range, bytes)?;
         probe.ended(Stage::Read);
-        let touched = buffers.bytes.len() as u64;
-        self.array.decode(&piece.path, &buffers.bytes, |chunk| {
+        let touched = bytes.len() as u64;
+        self.array.decode(path, bytes, |chunk| {
             self.each_line(planes, rect, overlap, out, |line, plane, row| {
                 let first = self.pixel(plane, overlap.from.0 + row, overlap.from.1) * pixel;
                 self.copy(&chunk[first..], line);
@@ -138,7 +144,7 @@ impl Image {
     /// Reads the rows of an uncompressed chunk where they lie.
     fn read_raw(
         &self,
-        (piece, file, offset, len): (&Piece, &File, u64, usize),
+        (path, file, offset, len): (&Path, &File, u64, usize),
         planes: &[(usize, usize)],
         rect: Rect,
         overlap: &Overlap,
@@ -149,7 +155,7 @@ impl Image {
         let expected = self.array.chunk.iter().product::<u64>() as usize * pixel;
         if len != expected {
             let problem = format!("a chunk of {len} bytes; expected {expected}");
-            return Err(FormatError::corrupt(&piece.path, problem));
+            return Err(FormatError::corrupt(path, problem));
         }
         let mut touched = 0;
         for &(index, plane) in planes {
@@ -162,8 +168,8 @@ impl Image {
             };
             let start = ((index * rect.height() + overlap.to.0) * rect.width() + overlap.to.1) * pixel;
             let out = &mut out[start..];
-            touched += raw::read_rows(file, rows, out, rect.width() * pixel, scratch)
-                .map_err(|e| FormatError::io(&piece.path, e))?;
+            touched +=
+                raw::read_rows(file, rows, out, rect.width() * pixel, scratch).map_err(|e| FormatError::io(path, e))?;
         }
         Ok(touched)
     }
@@ -214,32 +220,42 @@ fn overlap(rect: Rect, (y, x): (usize, usize), (high, wide): (usize, usize)) -> 
     Overlap { from: (y0 - y, x0 - x), to: (y0 - rect.y0, x0 - rect.x0), size: (y1 - y0, x1 - x0) }
 }
 
-/// Opens the file of a piece; `None` where there is none, which stands for the fill value. The length is that of the
-/// piece, and known only where `sized`: it costs a call.
-fn open(piece: Piece, sized: bool) -> Result<Option<(Piece, File, usize)>, FormatError> {
-    let file = match File::open(&piece.path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|e| FormatError::io(&piece.path, e))?,
+/// Where a piece lies in its file (`None`: all of it), and how long it is, which is known only where `sized`.
+type Opened = (Option<(u64, usize)>, usize);
+
+/// Opens the file of a piece, unless it is the one that is open; `None` where there is none, which stands for the fill
+/// value. The length of a whole file costs a call.
+fn open(piece: Piece, sized: bool, open: &mut Option<(PathBuf, File)>) -> Result<Option<Opened>, FormatError> {
+    let Piece { path, range } = piece;
+    let file = match open {
+        Some((kept, file)) if *kept == path => file,
+        _ => {
+            let file = match File::open(&path) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+                file => file.map_err(|e| FormatError::io(&path, e))?,
+            };
+            &mut open.insert((path.clone(), file)).1
+        }
     };
-    let len = match piece.range {
+    let len = match range {
         Some((_, len)) => len,
-        None if sized => file.metadata().map_err(|e| FormatError::io(&piece.path, e))?.len() as usize,
+        None if sized => file.metadata().map_err(|e| FormatError::io(&path, e))?.len() as usize,
         None => 0,
     };
     if sized && len == 0 {
-        return Err(empty(&piece.path));
+        return Err(empty(&path));
     }
-    Ok(Some((piece, file, len)))
+    Ok(Some((range, len)))
 }
 
-fn read_all(piece: &Piece, mut file: &File, bytes: &mut Vec<u8>) -> Result<(), FormatError> {
+fn read_all(path: &Path, mut file: &File, range: Option<(u64, usize)>, bytes: &mut Vec<u8>) -> Result<(), FormatError> {
     bytes.clear();
-    let read = match piece.range {
+    let read = match range {
         Some((offset, len)) => file.read_exact_at(grown(bytes, len), offset).map(|()| bytes.truncate(len)),
         None => file.read_to_end(bytes).map(drop),
     };
-    read.map_err(|e| FormatError::io(&piece.path, e))?;
-    if bytes.is_empty() { Err(empty(&piece.path)) } else { Ok(()) }
+    read.map_err(|e| FormatError::io(path, e))?;
+    if bytes.is_empty() { Err(empty(path)) } else { Ok(()) }
 }
 
 fn empty(path: &Path) -> FormatError {

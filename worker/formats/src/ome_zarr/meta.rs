@@ -21,6 +21,15 @@ pub struct Field {
     pub channels: Vec<String>,
 }
 
+/// What a plate lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlateFields {
+    /// The fields that are there, in the order of the metadata.
+    pub fields: Vec<Field>,
+    /// Folders of wells and fields that are listed but not there.
+    pub missing: Vec<PathBuf>,
+}
+
 /// Versions of Zarr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zarr {
@@ -107,9 +116,8 @@ fn axis_name(axis: &Value) -> String {
     axis.get("name").unwrap_or(axis).as_str().unwrap_or_default().to_lowercase()
 }
 
-/// The fields of the plate in `folder`, in the order of its metadata; `None` when it is no plate. Wells and fields that
-/// are listed but not there are told by their paths.
-pub fn plate_fields(folder: &Path) -> Result<Option<(Vec<Field>, Vec<PathBuf>)>, FormatError> {
+/// The fields of the plate in `folder`; `None` when it is no plate.
+pub fn plate_fields(folder: &Path) -> Result<Option<PlateFields>, FormatError> {
     let Some((file, plate)) = attributes(folder)?.and_then(|(file, ome)| Some((file, ome.get("plate")?.clone())))
     else {
         return Ok(None);
@@ -137,7 +145,7 @@ pub fn plate_fields(folder: &Path) -> Result<Option<(Vec<Field>, Vec<PathBuf>)>,
             }
         }
     }
-    Ok(Some((fields, missing)))
+    Ok(Some(PlateFields { fields, missing }))
 }
 
 /// Whether a path of somebody's metadata stays inside its folder.
