@@ -15,9 +15,11 @@ import math
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -41,6 +43,9 @@ ENVIRONMENT = {
     "ZARR_THREADING__MAX_WORKERS": "1",
 }
 
+# Seconds after which a process counts as stuck.
+TOO_LONG = 300
+
 
 class Failed(Exception):
     """What a measuring process said before it died."""
@@ -56,7 +61,8 @@ def data_folder():
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--dataset", type=Path, default=data_folder() / "small", help="its folder (default: %(default)s)")
+    parser.add_argument("--dataset", type=Path, default=data_folder() / "small",
+                        help="its folder (default: %(default)s)")
     parser.add_argument("--forms", default="", metavar="REGEX", help="forms to compare, like '^hdf5:.*/object$'")
     parser.add_argument("--crop", type=int, default=128, metavar="PIXELS")
     parser.add_argument("--rows", type=int, help="crops of a pass (default: 128, quick: 48)")
@@ -66,9 +72,11 @@ def arguments():
                         are compared on those (default: 5, quick: 2)")
     parser.add_argument("--seed", type=int, default=1, help="decides the crops and their order")
     parser.add_argument("--quick", action="store_true", help="fewer crops, processes and passes")
-    parser.add_argument("--native", type=Path, default=HERE.parent / "target/release/examples/read_forms",
+    parser.add_argument("--native", type=Path, metavar="PROGRAM",
+                        default=HERE.parent / "target/release/examples/read_forms",
                         help="program of the native side (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="JSON file of all numbers (default: none)")
+    parser.add_argument("--output", type=Path, default=HERE.parent / "results/python-readers.json", metavar="FILE",
+                        help="JSON file of all numbers, replaced (default: %(default)s)")
     chosen = parser.parse_args()
     for name, usual, quick in (("rows", 128, 48), ("repeats", 5, 3), ("seconds", 0.5, 0.2), ("patience", 5, 2)):
         if getattr(chosen, name) is None:
@@ -94,6 +102,8 @@ def measured(command, files=None):
     """What one fresh process measured; with `files` they are dropped from the page cache before it reads."""
     process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT})
+    stuck = threading.Timer(TOO_LONG, process.kill)
+    stuck.start()
     try:
         if process.stdout.readline() == "armed\n":
             if files is not None:
@@ -105,14 +115,18 @@ def measured(command, files=None):
         process.kill()
         process.wait()
         raise
+    finally:
+        stuck.cancel()
+    if process.returncode == -signal.SIGKILL:
+        raise Failed(f"killed: out of memory, or not done after {TOO_LONG} s")
     if process.returncode:
         raise Failed((error.strip().splitlines() or [f"exit code {process.returncode}"])[-1])
     return json.loads(out)
 
 
-def compare(line, dataset, rows, chosen):
-    """A row for each Python reader of one form. `rows(count)` is the file of the first rows."""
-    form = Form.parse(line)
+def compare(listed, dataset, rows, chosen):
+    """A row for each Python reader of the form in the file `listed`. `rows(count)` is the file of the first rows."""
+    form = Form.parse(listed.read_text())
     try:
         labels = list(formats.readers(form, dataset))
     except (ImportError, LookupError) as error:
@@ -122,7 +136,7 @@ def compare(line, dataset, rows, chosen):
         tail = [chosen.crop, rows(count), *([] if label is None else [chosen.dataset])]
         if label is None:
             return [chosen.native, chosen.dataset, form.name, *tail]
-        return [sys.executable, "-m", "python_readers.measure", line, label, *tail]
+        return [sys.executable, "-m", "python_readers.measure", listed, label, *tail]
 
     counts = {}
     runs = {}
@@ -176,9 +190,10 @@ def judged(form, label, count, ours, theirs):
 
 def row_of(form, label, count, runs, problems):
     row = {"form": form.name, "reader": label, "crops": count, "bytes": form.bytes, "problems": problems}
-    row.update({"warm": None, "cold": None, "runs": runs})
+    row.update({"keeps_decoded": False, "warm": None, "cold": None, "runs": runs})
     if runs and not problems:
         ours, theirs = runs["native"], runs["python"]
+        row["keeps_decoded"] = theirs["warm"][0]["keeps_decoded"]
         row["warm"] = {
             f"{side}_{key}": middle([run[key] for run in found["warm"]])
             for side, found in runs.items() for key in ("p50_ns", "p95_ns")
@@ -216,13 +231,15 @@ def main():
             path.write_text("\n".join(map(str, order[:count])))
             return path
 
+        listed = Path(folder, "form")
         for line in stored_forms(chosen):
-            found += compare(line, dataset, rows, chosen)
+            # Forms of many files are too long for an argument.
+            listed.write_text(line)
+            found += compare(listed, dataset, rows, chosen)
     told = {key: str(value) if isinstance(value, Path) else value for key, value in vars(chosen).items()}
-    if chosen.output:
-        document = {"arguments": told, "dataset": dataset.info["digest"], "versions": versions(), "rows": found}
-        chosen.output.parent.mkdir(parents=True, exist_ok=True)
-        chosen.output.write_text(json.dumps(document, indent=1) + "\n")
+    document = {"arguments": told, "dataset": dataset.info["digest"], "versions": versions(), "rows": found}
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    chosen.output.write_text(json.dumps(document, indent=1) + "\n")
     print(table.render(found))
 
 

@@ -1,4 +1,7 @@
-"""A dataset of pcb as Python sees it: shapes, and where each crop lies. Follows worker/formats/src/{dataset,crop}.rs."""
+"""A dataset of pcb as Python sees it: shapes, and where each crop lies.
+
+Follows worker/formats/src/{dataset,crop}.rs.
+"""
 
 import json
 import math

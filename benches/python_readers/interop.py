@@ -1,7 +1,7 @@
 """Every Python reader against files of other writers: `python -m python_readers.interop FOLDER`.
 
-FOLDER holds manifest.json with ids, shape and the SHA-256 of each image. It is read as if it were a dataset of pcb whose
-records, and whose sites, are those images.
+FOLDER holds manifest.json with ids, shape and the SHA-256 of each image. It is read as if it were a dataset of pcb
+whose records, and whose sites, are those images.
 """
 
 import hashlib

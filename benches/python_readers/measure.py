@@ -1,12 +1,15 @@
 """Measures one Python reader in a process of its own; the counterpart of worker/formats/examples/read_forms.rs.
 
-    python -m python_readers.measure FORM-AS-JSON READER CROP ROWS DATASET WARM SECONDS
+    python -m python_readers.measure FORM READER CROP ROWS DATASET WARM SECONDS
+
+FORM is a file with the form as `read_forms DATASET` lists it, ROWS one with rows of the object table.
 """
 
 import hashlib
 import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -18,10 +21,9 @@ clock = time.perf_counter_ns
 
 
 def main(form, reader, crop, rows, dataset, warm, seconds):
-    """WARM is 1 for a pass that is not timed and gives the digest, then timed passes for SECONDS; 0 for one cold pass."""
-    form, crop = Form.parse(form), int(crop)
-    with open(rows) as file:
-        rows = [int(row) for row in file]
+    """WARM 1: a pass that is not timed gives the digest, then passes are timed for SECONDS. WARM 0: one timed pass."""
+    form, crop = Form.parse(Path(form).read_text()), int(crop)
+    rows = [int(row) for row in Path(rows).read_text().split()]
     main_set = Dataset(dataset)
     opener = formats.readers(form, main_set)[reader]
     crops = Crops(main_set, form, crop)
@@ -32,7 +34,7 @@ def main(form, reader, crop, rows, dataset, warm, seconds):
     start = clock()
     crops.source = opener()
     open_ns = clock() - start
-    told = {"open_ns": open_ns, "samples": len(rows), "sha256": None}
+    told = {"open_ns": open_ns, "keeps_decoded": crops.source.keeps_decoded, "samples": len(rows), "sha256": None}
     if int(warm):
         told["sha256"] = digest(crops, rows)
     samples, pass_ns = [], []
@@ -70,7 +72,10 @@ def warm_code(form, reader, crop, dataset):
     folder = decoy.root / "formats" / form.folder.name
     if not (folder.is_dir() or (form.stored == "source" and "source" in decoy.sites[0])):
         return
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "form.json")
+    # Of several variants of one form only some read all kinds of files.
+    kinds = {path.suffix for path in form.files}
+    files = sorted(path for path in folder.rglob("*") if path.suffix in kinds and path.is_file())
+    files = [path for path in files if path.name != "form.json"]
     form = Form(**{**vars(form), "folder": folder, "files": files})
     crops = Crops(decoy, form, crop)
     crops.source = formats.readers(form, decoy)[reader]()

@@ -7,11 +7,13 @@ class Source:
     """Stored images of one form, opened by one library. A format module subclasses it.
 
     `rect` returns rows y0..y1 and columns x0..x1 of all channels of one image: (C, Y, X), any strides and byte order.
-    Files are opened when first touched, as the native readers do it; no pixels are kept between calls.
+    Files are opened when first touched, as the native readers do it.
     """
 
     # Whether `rect` may return a view of a mapped file, whose pixels are not read yet.
     mapped = False
+    # Whether the library keeps decoded pixels from one read to the next, which no native reader does.
+    keeps_decoded = False
 
     def rect(self, image, y0, y1, x0, x1):
         raise NotImplementedError
@@ -67,7 +69,7 @@ class PerImage(Source):
 
 
 def paste(plane, corner, tile, place):
-    """Puts what a tile at `place` shares with `plane`, which begins at `corner`, into it. Both (row, column) of a site."""
+    """Puts what a tile at `place` shares with `plane`, which begins at `corner`, into it; both (row, column)."""
     (y0, x0), (top, left) = corner, place
     part = tile[max(y0 - top, 0) : y0 + plane.shape[0] - top, max(x0 - left, 0) : x0 + plane.shape[1] - left]
     y, x = max(top - y0, 0), max(left - x0, 0)

@@ -6,7 +6,8 @@ HEAD = (
 )
 NOTE = """warm: us of a crop after a warm-up pass; cold: s of opening and one pass, every page proven absent before
 medians over processes; ratio: native over Python, below 1 native is faster
-! native is slower   ? native looks slower, but the interval holds 1"""
+! native is slower   ? native looks slower, but the interval holds 1
+kept: the Python library keeps decoded pixels between reads, which pcb's readers never do; its warm ratio is no match"""
 
 
 def render(rows):
@@ -25,7 +26,9 @@ def line(row):
     cells = [row["form"], row["reader"], str(row["crops"])]
     cells += [us(warm, key) for key in ("native_p50_ns", "native_p95_ns", "python_p50_ns", "python_p95_ns")]
     cells += [interval(warm), seconds(cold, "native_ns"), seconds(cold, "python_ns"), interval(cold)]
-    return (*cells, " ".join(row["problems"]) or mark(warm=warm, cold=cold))
+    marks = mark(cold=cold) if row["keeps_decoded"] else mark(warm=warm, cold=cold)
+    kept = "kept" if row["keeps_decoded"] else ""
+    return (*cells, " ".join(row["problems"]) or ", ".join(filter(None, (kept, marks))))
 
 
 def us(part, key):

@@ -10,6 +10,7 @@ class Stack(Source):
 
     def __init__(self, path, options):
         self.h5 = h5py.File(path, "r", **options)
+        self.keeps_decoded = keeps_chunks(options)
         self.images = only_array(self.h5, 4)
 
     def rect(self, image, y0, y1, x0, x1):
@@ -25,6 +26,7 @@ class Sites(PerImage):
     def __init__(self, paths, options):
         super().__init__(paths)
         self.options, self.handles = options, []
+        self.keeps_decoded = keeps_chunks(options)
 
     def open_file(self, path):
         self.handles.append(h5py.File(path, "r", **self.options))
@@ -38,6 +40,10 @@ class Sites(PerImage):
         for handle in self.handles:
             handle.close()
         self.handles = []
+
+
+def keeps_chunks(options):
+    return options.get("rdcc_nbytes") != 0
 
 
 def only_array(h5, axes):

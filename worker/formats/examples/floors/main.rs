@@ -2,10 +2,11 @@
 //! `cargo run --release -p pcb-formats --example floors -- DATASET [PART-OF-FORM [CROP]]`.
 //!
 //! Uncompressed pixels: the same pieces copied out of memory (mapped forms) or read with one `pread` each from the form's
-//! files in the page cache, which are opened and closed for each crop where the reader does that. Compressed ones: the bare decoder
+//! files in the page cache, which are opened and closed each time where the reader does that. Compressed ones: the bare decoder
 //! on the chunks that the crop meets, in memory. Chunks are packed anew from the reference with the form's codec.
 
 mod codec;
+mod pictures;
 mod pieces;
 
 use std::error::Error;
@@ -28,23 +29,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let part = arguments.get(1).map_or("", String::as_str);
     let crop = arguments.get(2).map_or(Ok(128), |text| text.parse())?;
     println!("{:<48}{:>10}{:>10}{:>8}  floor", "form, us a crop", "reader", "floor", "ratio");
-    for format in FORMATS {
-        for variant in format.variants {
-            let name = format!("{}:{}/{}", format.name, variant.name, variant.layout);
-            if name.contains(part)
-                && !matches!(variant.stored, "none" | "source")
-                && store::exists(&dataset, format, variant)
-            {
-                let read = reader(&dataset, format, variant, crop)?;
-                let Some(floor) = Floor::of(format, variant) else {
-                    println!("{name:<48}{read:>10.1}{:>10}{:>8}  no bare decoder of one crop", "-", "-");
-                    continue;
-                };
-                let least =
-                    pieces::measure(&floor, &dataset, variant.layout, crop, &(format.files)(&dataset, variant)?)?;
-                println!("{name:<48}{read:>10.1}{least:>10.1}{:>8.2}  {}", read / least, floor.about());
-            }
+    let forms = FORMATS.iter().flat_map(|format| format.variants.iter().map(move |variant| (format, variant)));
+    for (format, variant) in forms {
+        let name = format!("{}:{}/{}", format.name, variant.name, variant.layout);
+        let has_form = !matches!(variant.stored, "none" | "source") && store::exists(&dataset, format, variant);
+        if !has_form || !name.contains(part) {
+            continue;
         }
+        let read = reader(&dataset, format, variant, crop)?;
+        let files = (format.files)(&dataset, variant)?;
+        let (least, about) = match Floor::of(format, variant) {
+            Some(floor) => (pieces::measure(&floor, &dataset, variant.layout, crop, &files)?, floor.about()),
+            None if format.name == "png" => (pictures::measure(&dataset, &files)?, "Png".to_owned()),
+            None => {
+                println!("{name:<48}{read:>10.1}{:>10}{:>8}  no bare decoder of one crop", "-", "-");
+                continue;
+            }
+        };
+        println!("{name:<48}{read:>10.1}{least:>10.1}{:>8.2}  {about}", read / least);
     }
     Ok(())
 }
@@ -122,7 +124,11 @@ impl Floor {
         let codec = Codec::of(variant);
         // Strips without a codec lie one behind the other.
         let strip = (has("strip") && codec != Codec::None).then_some(64 * 1024);
-        let a_file_each = format.name.contains("tiff") && variant.layout == Layout::Object;
+        let a_file_each = match format.name {
+            "ome-tiff" => variant.layout == Layout::Object,
+            "ome-zarr" => !variant.name.contains("shard"),
+            _ => false,
+        };
         let access = match variant.mapped {
             true => Access::Memory,
             false if has("each") || has("reopen") || a_file_each => Access::Reopened,
