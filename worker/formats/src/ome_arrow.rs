@@ -26,12 +26,16 @@ use pcb_protocol::Layout;
 use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
 use reader::{Kind, RecordReader, SiteReader, SourceReader, TABLE};
-use rows::Encoding;
 
+pub use rows::Encoding;
+#[cfg(any(feature = "lance", feature = "vortex"))]
+pub use rows::{Image, Rows};
+#[cfg(any(feature = "lance", feature = "vortex"))]
+pub use schema::image as image_fields;
 pub use whole::{
     ArrowImage, arrow_columns, arrow_images, plane_info, read_arrow_dataset, read_arrow_image, read_plane,
 };
-pub use write::COLUMN as ARROW_COLUMN;
+pub use write::{COLUMN as ARROW_COLUMN, holds};
 
 /// The row of [`crate::FORMATS`].
 pub const FORMAT: Format = Format {
@@ -157,7 +161,7 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
     }
     let kind = match form(spec.variant.stored)? {
         Form::Table(form) => {
-            write::holds(form.encoding, spec.dataset.info.dtype, spec.dataset.channels())?;
+            holds(form.encoding, spec.dataset.info.dtype, spec.dataset.channels())?;
             Kind::Table
         }
         Form::Folders(_) => Kind::Folders,
