@@ -4,6 +4,7 @@
 //! the latter two are lists of pixels of one fixed length. Rows are made as arrays of this crate's Arrow; a format takes
 //! them to the Arrow of its own library as a stream of Arrow IPC.
 
+mod file;
 mod reader;
 mod rows;
 
@@ -17,6 +18,7 @@ use pcb_protocol::Dtype;
 
 use crate::FormatError;
 
+pub use file::{CountedFile, open, write_error};
 pub use reader::{RecordReader, SiteReader};
 pub use rows::{Tiles, for_each_batch, schema};
 

@@ -3,11 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -20,6 +17,7 @@ use lance_table::format::{MAGIC, MAJOR_VERSION, MINOR_VERSION, Manifest, pb};
 use prost::Message;
 
 use crate::FormatError;
+use crate::tables::{self, CountedFile};
 
 /// Manifest of version 1 of a dataset: later versions have lower names, so that they come first.
 pub const MANIFEST: &str = "_versions/18446744073709551614.manifest";
@@ -33,7 +31,7 @@ const LONGEST: u64 = 64 << 20;
 
 /// Reads the manifest at `path`.
 pub fn read_manifest(path: &Path) -> Result<Manifest, FormatError> {
-    let len = regular_file(path)?.1;
+    let len = tables::open(path)?.1;
     let corrupt = |problem: &str| FormatError::corrupt(path, problem);
     if len > LONGEST {
         return Err(corrupt("it is too long for a manifest"));
@@ -71,65 +69,14 @@ pub fn write_manifest(path: &Path, manifest: &Manifest) -> io::Result<()> {
     file.write_all(MAGIC)
 }
 
-/// The open file at `path` and its length; an error that says so when there is nothing to read.
-pub fn regular_file(path: &Path) -> Result<(File, u64), FormatError> {
-    let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
-    let metadata = file.metadata().map_err(|e| FormatError::io(path, e))?;
-    if !metadata.is_file() {
-        return Err(FormatError::io(path, io::ErrorKind::IsADirectory.into()));
-    }
-    match metadata.len() {
-        0 => Err(FormatError::corrupt(path, "an empty file")),
-        len => Ok((file, len)),
-    }
-}
-
 /// The data file as Lance reads it: in the caller's thread.
 #[derive(Debug)]
-pub struct DataFile {
-    file: File,
-    len: u64,
-    /// Bytes read so far.
-    read: AtomicU64,
-    /// What the operating system said last.
-    refused: Mutex<Option<io::Error>>,
-}
+pub struct DataFile(pub CountedFile);
 
 impl DataFile {
-    /// Reads from `file`, which has `len` bytes.
-    pub fn new(file: File, len: u64) -> Arc<Self> {
-        Arc::new(Self { file, len, read: AtomicU64::new(0), refused: Mutex::new(None) })
-    }
-
-    /// Bytes read so far.
-    pub fn read_so_far(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
-    }
-
-    /// What `error` of Lance is: the operating system's refusal that led to it, or a file that is not what it should be.
-    pub fn error(&self, path: &Path, error: &impl ToString) -> FormatError {
-        let refused = self.refused.lock().ok().and_then(|mut refused| refused.take());
-        match refused {
-            Some(source) => FormatError::io(path, source),
-            None => FormatError::corrupt(path, error.to_string()),
-        }
-    }
-
     fn read(&self, range: &Range<u64>) -> lance_core::Result<Bytes> {
-        // Before memory is spent on it.
-        if range.start > range.end || range.end > self.len {
-            let (start, end, len) = (range.start, range.end, self.len);
-            return Err(Error::invalid_input(format!("bytes {start} to {end} are wanted of {len}")));
-        }
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        self.file.read_exact_at(&mut bytes, range.start).map_err(|error| {
-            let text = error.to_string();
-            if let Ok(mut refused) = self.refused.lock() {
-                *refused = Some(error);
-            }
-            Error::io(text)
-        })?;
-        self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let mut bytes = vec![0; self.0.check(range).map_err(Error::invalid_input)?];
+        self.0.read(range.start, &mut bytes).map_err(Error::io)?;
         Ok(bytes.into())
     }
 }

@@ -18,7 +18,7 @@ use lance_table::format::{Fragment, Manifest};
 use pcb_protocol::Dtype;
 
 use crate::FormatError;
-use crate::tables::{Content, Lists, Meta, PIXELS, Planes, Table, guarded};
+use crate::tables::{self, Content, CountedFile, Lists, Meta, PIXELS, Planes, Table, guarded};
 
 use super::arrays::{self, ImageColumns};
 use super::file::{self, DataFile};
@@ -46,7 +46,7 @@ impl LanceTable {
         let place = root.join(file::MANIFEST);
         let manifest = guarded(&place, || file::read_manifest(&place))?;
         let (path, fragment) = data_file(root, &place, &manifest)?;
-        let (opened, len) = file::regular_file(&path)?;
+        let (opened, len) = tables::open(&path)?;
         if let Some(expected) = fragment.files[0].file_size_bytes.get()
             && expected.get() != len
         {
@@ -65,7 +65,7 @@ impl LanceTable {
     ) -> Result<Self, FormatError> {
         let metadata = read_metadata(path, &opened)?;
         check_metadata(&metadata, len, fragment).map_err(|problem| FormatError::corrupt(path, problem))?;
-        let file = DataFile::new(opened, len);
+        let file = Arc::new(DataFile(CountedFile::new(opened, len)));
         let failed = |error: lance_core::Error| FormatError::corrupt(path, error.to_string());
         let project = |names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -105,19 +105,19 @@ impl LanceTable {
     ) -> Result<u64, FormatError> {
         /// Rows of a batch.
         const BATCH: u32 = 1024;
-        let before = self.file.read_so_far();
+        let before = self.file.0.read_so_far();
         guarded(&self.path, || {
             let batches = self
                 .reader
                 .read_stream_projected_blocking(rows, BATCH, Some(projection.clone()), FilterExpression::no_filter())
-                .map_err(|e| self.file.error(&self.path, &e))?;
+                .map_err(|e| self.file.0.error(&self.path, &e))?;
             for batch in batches {
-                let batch = batch.map_err(|e| self.file.error(&self.path, &e))?;
+                let batch = batch.map_err(|e| self.file.0.error(&self.path, &e))?;
                 each(&batch).map_err(|problem| FormatError::corrupt(&self.path, problem))?;
             }
             Ok(())
         })?;
-        Ok(self.file.read_so_far() - before)
+        Ok(self.file.0.read_so_far() - before)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Cursor};
+use std::io::Cursor;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn write_data(
     path: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(u64, u64), FormatError> {
-    let failed = |error: lance_core::Error| failed(path, &error);
+    let failed = |error: lance_core::Error| tables::write_error(path, &error);
     let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|e| FormatError::io(path, e))?;
     let file = File::create(path).map_err(|e| FormatError::io(path, e))?;
     let options = FileWriterOptions::default();
@@ -85,17 +85,4 @@ fn lance_schema(dataset: &Dataset, layout: Layout, content: Content) -> Result<S
     let empty = RecordBatch::new_empty(Arc::new(tables::schema(dataset, layout, content)?));
     let arrow = theirs(&empty).map_err(FormatError::Unsupported)?.schema();
     Schema::try_from(arrow.as_ref()).map_err(|e| FormatError::Unsupported(format!("lance: {e}")))
-}
-
-/// An error of writing the file at `path`.
-fn failed(path: &Path, error: &lance_core::Error) -> FormatError {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(cause) = source {
-        if let Some(refused) = cause.downcast_ref::<io::Error>() {
-            let refused = refused.raw_os_error().map_or_else(|| refused.kind().into(), io::Error::from_raw_os_error);
-            return FormatError::io(path, refused);
-        }
-        source = cause.source();
-    }
-    FormatError::corrupt(path, error.to_string())
 }
