@@ -176,7 +176,8 @@ pub fn try_write(dataset: &Dataset, format: &Format, variant: &Variant) -> bool 
 pub fn is_packed(format: &Format, variant: &Variant) -> bool {
     let codecs = ["lzw", "deflate", "gzip", "zstd", "blosc", "lz4", "delta"];
     let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name == "dataset" || name.starts_with("dataset-tile256"));
-    let listed = ["lance", "vortex"].contains(&format.name) && !variant.name.starts_with("fsl");
+    let listed =
+        ["lance", "vortex"].contains(&format.name) && (variant.name == "list" || variant.name.ends_with("packed"));
     format.name == "png" || typed || listed || codecs.iter().any(|codec| variant.stored.contains(codec))
 }
 
