@@ -258,6 +258,18 @@ mod tests {
     }
 
     #[test]
+    fn a_format_of_a_feature_that_is_off_says_how_to_build_it() {
+        for (name, there) in [("lance", cfg!(feature = "lance")), ("vortex", cfg!(feature = "vortex"))] {
+            let text = format!("[[sweep]]\nformat='{name}:default'\nlayout='object'");
+            let config = config::parse("c.toml", &text, &[]).expect("valid");
+            match expand(&config, None, &BTreeMap::new()) {
+                Ok(_) => assert!(there, "{name}"),
+                Err(error) => assert!(!there && error.to_string().contains("--features"), "{error}"),
+            }
+        }
+    }
+
+    #[test]
     fn a_case_named_twice_is_run_once_and_a_filter_keeps_what_it_matches() {
         let text = "[[sweep]]\ndataset='d'\nformat='npy:mmap'\nlayout='site'\n[[sweep]]\ndataset='d'\nformat=['npy:mmap','npy:pread']\nlayout='site'";
         assert_eq!(expanded(text).0.len(), 2 * 2 + 1);

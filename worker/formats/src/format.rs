@@ -300,6 +300,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_format_of_a_feature_that_is_off_says_how_to_build_it() {
+        for (name, there) in [("lance", cfg!(feature = "lance")), ("vortex", cfg!(feature = "vortex"))] {
+            let found = find(name, "list", Layout::Object);
+            assert_eq!(found.is_ok(), there, "{name}");
+            if let Err(error) = found {
+                assert!(error.to_string().contains(&format!("--features {name}")), "{error}");
+            }
+        }
+        let error = find("lanze", "list", Layout::Object).err().map(|error| error.to_string());
+        assert!(error.is_some_and(|text| text.contains("known: npy")), "unknown");
+    }
+
+    #[test]
     fn a_layout_of_a_format_has_one_variant_of_each_name_and_role_at_most_and_a_default() {
         for format in FORMATS {
             let mut names = BTreeSet::new();
