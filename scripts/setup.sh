@@ -6,6 +6,7 @@
 #   scripts/setup.sh --python   also what the Python host imports and CUDA needs (4.7 GB on disk)
 #   scripts/setup.sh --schema   also what scripts/check_schema.py imports
 #   scripts/setup.sh --bench    also what benches/python_readers.py imports (1.3 GB on disk)
+#   scripts/setup.sh --features also what the cargo features lance and vortex need to build (0.2 GB on disk)
 #   scripts/setup.sh --leave    gives the build folder of this checkout to the next new one
 #   scripts/setup.sh --clean    removes all that it made
 #
@@ -23,6 +24,8 @@ TORCH_VERSION=2.13.0
 CMAKE_MIN=3.26                # what the HDF5 that we build asks for
 CMAKE_VERSION=4.1.0
 JSONSCHEMA_VERSION=4.26.0
+GRPCIO_TOOLS_VERSION=1.85.1   # has protoc, with which lance is built
+LIBCLANG_VERSION=18.1.1       # what bindgen loads, with which vortex is built
 PYTHON_MIN=11                 # 3.11
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -187,6 +190,23 @@ install_schema() {
     stamp schema "$what"
 }
 
+feature_versions() { printf '%s\n' "grpcio-tools $GRPCIO_TOOLS_VERSION libclang $LIBCLANG_VERSION"; }
+
+# Without root: both tools come as Python packages. In a venv of their own, as below.
+install_features() {
+    local what venv=$features
+    what=$(feature_versions)
+    if stamped features "$what"; then return; fi
+    make_venv
+    rm -f "$venv/.pcb-features"
+    say "installing protoc and libclang in $venv (once, 30 MB), for lance and vortex"
+    pip_install --no-warn-conflicts --quiet "grpcio-tools==$GRPCIO_TOOLS_VERSION" "libclang==$LIBCLANG_VERSION"
+    # The module knows where its own .proto files lie.
+    printf '#!/bin/sh\nexec "%s" -m grpc_tools.protoc "$@"\n' "$venv/bin/python" >"$venv/bin/protoc"
+    chmod +x "$venv/bin/protoc"
+    stamp features "$what"
+}
+
 # In a venv of its own: what these packages ask for must not move the versions that torch wants.
 install_bench() {
     local requirements=$root/benches/requirements.txt what venv=$cache/bench-venv
@@ -276,6 +296,13 @@ leave_build_folder() {
     [ ! -d "$build" ] || : >"$build/.checkout"
 }
 
+# Where the tools of install_features are, if they are.
+feature_tools() {
+    local venv=$features
+    stamped features "$(feature_versions)" || return 0
+    printf '\nPROTOC = "%s"\nLIBCLANG_PATH = "%s"' "$venv/bin/protoc" "$(echo "$venv"/lib/python3.*/site-packages/clang/native)"
+}
+
 # Resolved paths, not the link: torch-sys is rebuilt whenever the spelling of LIBTORCH changes, so
 # every clone has to spell it alike to be able to take over the compiled bindings.
 configure_cargo() {
@@ -286,7 +313,7 @@ build-dir = \"$build\"
 
 [env]
 LIBTORCH = \"$(readlink -f "$root/.libtorch")\"
-CMAKE = \"$cmake\""
+CMAKE = \"$cmake\"$(feature_tools)"
     if [ -f "$file" ] && [ "$(<"$file")" = "$text" ]; then return; fi
     need_rust
     printf '%s\n' "$text" >"$file.$$"
@@ -294,7 +321,7 @@ CMAKE = \"$cmake\""
 }
 
 clean() {
-    rm -rf "$venv" "$cache/bench-venv" "$cache/build" "$cache/pip" "$cache/tmp" "$root/.cargo/local.toml"
+    rm -rf "$venv" "$cache/bench-venv" "$features" "$cache/build" "$cache/pip" "$cache/tmp" "$root/.cargo/local.toml"
     local name
     for name in .libtorch .venv; do
         [ ! -L "$root/$name" ] || rm "$root/$name"
@@ -304,13 +331,14 @@ clean() {
 # ----------------------------------------------------------------------------------------------
 
 case ${1-} in
-'' | --python | --schema | --bench | --leave | --clean) ;;
-*) die "unknown argument '$1': --python, --schema, --bench, --leave, --clean, or none" ;;
+'' | --python | --schema | --bench | --features | --leave | --clean) ;;
+*) die "unknown argument '$1': --python, --schema, --bench, --features, --leave, --clean, or none" ;;
 esac
 need_programs
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd -P)
 venv=$cache/venv
+features=$cache/features-venv
 exec 9>"$cache/setup.lock"
 flock -n 9 || { say "waiting for another setup to end"; flock 9; }
 
@@ -320,6 +348,7 @@ if [ "${1-}" = --clean ]; then
 fi
 choose_libtorch
 choose_cmake
+[ "${1-}" != --features ] || install_features
 own_build_folder
 configure_cargo
 case ${1-} in

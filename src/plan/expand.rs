@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pcb_formats::{FORMATS, Format, Variant};
+use pcb_formats::{FORMATS, Format, Variant, unknown_format};
 use pcb_protocol::{Channels, Crop, Dtype, Layout, State, Tier};
 use regex::Regex;
 
@@ -141,8 +141,7 @@ fn forms(text: &str, layouts: &[Layout]) -> Result<Vec<(String, String, Layout)>
         _ => {}
     }
     let Some(format) = FORMATS.iter().find(|format| format.name == name) else {
-        let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        return Err(PlanError::Unknown(format!("unknown format {name:?}; known: all, {}", known.join(", "))));
+        return Err(PlanError::Unknown(unknown_format(name, &["all"])));
     };
     let Some(variant) = variant else { return Ok(matching(format).collect()) };
     if let Some(role) = role {
@@ -255,6 +254,18 @@ mod tests {
             let config = config::parse("c.toml", &text, &[]).expect("valid");
             let error = expand(&config, None, &BTreeMap::new()).expect_err("unknown").to_string();
             assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_format_of_a_feature_that_is_off_says_how_to_build_it() {
+        for (name, there) in [("lance", cfg!(feature = "lance")), ("vortex", cfg!(feature = "vortex"))] {
+            let text = format!("[[sweep]]\nformat='{name}:default'\nlayout='object'");
+            let config = config::parse("c.toml", &text, &[]).expect("valid");
+            match expand(&config, None, &BTreeMap::new()) {
+                Ok(_) => assert!(there, "{name}"),
+                Err(error) => assert!(!there && error.to_string().contains("--features"), "{error}"),
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use pcb_protocol::{Layout, Pad};
 use crate::crop::{Rect, Window};
 use crate::{Dataset, FormatError, hdf5, memory, npy, ome_arrow, ome_zarr, png, safetensors, tiff, webdataset};
 
-/// Every format, in the order of the documentation.
+/// Every format of this build, in the order of the documentation.
 pub const FORMATS: &[Format] = &[
     npy::FORMAT,
     safetensors::FORMAT,
@@ -18,10 +18,26 @@ pub const FORMATS: &[Format] = &[
     tiff::OME_TIFF,
     ome_zarr::FORMAT,
     ome_arrow::FORMAT,
+    #[cfg(feature = "lance")]
+    crate::lance::FORMAT,
+    #[cfg(feature = "vortex")]
+    crate::vortex::FORMAT,
     png::FORMAT,
     webdataset::FORMAT,
     memory::FORMAT,
 ];
+
+/// Formats that a cargo feature of the same name adds, for they take minutes to build.
+const OPTIONAL: &[&str] = &["lance", "vortex"];
+
+/// Why there is no format of this name, and which there are: the names of `others`, and those of [`FORMATS`].
+pub fn unknown_format(name: &str, others: &[&str]) -> String {
+    if OPTIONAL.contains(&name) {
+        return format!("format {name}: pcb was built without the feature {name}; build with --features {name}");
+    }
+    let known: Vec<&str> = others.iter().copied().chain(FORMATS.iter().map(|format| format.name)).collect();
+    format!("unknown format {name:?}; known: {}", known.join(", "))
+}
 
 /// One format: how it is written, opened, and which files it reads.
 pub struct Format {
@@ -263,8 +279,7 @@ impl<'a> Probe<'a> {
 /// The row of [`FORMATS`] and the variant with these names, or an error that lists the known ones.
 pub fn find(format: &str, variant: &str, layout: Layout) -> Result<(&'static Format, &'static Variant), FormatError> {
     let Some(row) = FORMATS.iter().find(|f| f.name == format) else {
-        let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-        return Err(FormatError::Unsupported(format!("unknown format {format:?}; known: {}", known.join(", "))));
+        return Err(FormatError::Unsupported(unknown_format(format, &[])));
     };
     match row.variants.iter().find(|v| v.name == variant && v.layout == layout) {
         Some(found) => Ok((row, found)),
@@ -283,6 +298,19 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn a_format_of_a_feature_that_is_off_says_how_to_build_it() {
+        for (name, there) in [("lance", cfg!(feature = "lance")), ("vortex", cfg!(feature = "vortex"))] {
+            let found = find(name, "list", Layout::Object);
+            assert_eq!(found.is_ok(), there, "{name}");
+            if let Err(error) = found {
+                assert!(error.to_string().contains(&format!("--features {name}")), "{error}");
+            }
+        }
+        let error = find("lanze", "list", Layout::Object).err().map(|error| error.to_string());
+        assert!(error.is_some_and(|text| text.contains("known: npy")), "unknown");
+    }
 
     #[test]
     fn a_layout_of_a_format_has_one_variant_of_each_name_and_role_at_most_and_a_default() {

@@ -12,6 +12,8 @@ mod error;
 mod format;
 mod hdf5;
 mod info;
+#[cfg(feature = "lance")]
+mod lance;
 mod libraries;
 mod memory;
 #[expect(unsafe_code, reason = "mapping a file is unsafe; see the module's reason")]
@@ -29,14 +31,18 @@ mod safetensors;
 mod source;
 mod staging;
 pub mod store;
+#[cfg(any(feature = "lance", feature = "vortex"))]
+mod tables;
 mod tiff;
 mod tree;
+#[cfg(feature = "vortex")]
+mod vortex;
 mod webdataset;
 
 pub use dataset::Dataset;
 pub use digest::site_digest;
 pub use error::FormatError;
-pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Role, Stage, Variant, find};
+pub use format::{FORMATS, Format, OpenSpec, Probe, Reader, Role, Stage, Variant, find, unknown_format};
 pub use info::{DatasetInfo, Record, Site, SourceFile, SourceKind, VERSION};
 pub use libraries::libraries;
 pub use npy::{Array, read_npy, write_npy, write_site_npy};

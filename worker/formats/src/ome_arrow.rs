@@ -33,13 +33,17 @@ use pcb_protocol::Layout;
 
 use crate::format::Role;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
-use parts::Encoding;
 use reader::{Kind, RecordReader, SiteReader, TABLE};
 use source::SourceReader;
 
 pub use catalogue::{ArrowImage, arrow_columns, arrow_images, read_arrow_dataset, read_arrow_image};
+pub use parts::Encoding;
+#[cfg(any(feature = "lance", feature = "vortex"))]
+pub use rows::{Image, Rows};
+#[cfg(any(feature = "lance", feature = "vortex"))]
+pub use schema::image as image_fields;
 pub use whole::{plane_info, read_plane};
-pub use write::COLUMN as ARROW_COLUMN;
+pub use write::{COLUMN as ARROW_COLUMN, holds};
 
 /// The row of [`crate::FORMATS`].
 pub const FORMAT: Format = Format {
@@ -165,7 +169,7 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
     }
     let kind = match form(spec.variant.stored)? {
         Form::Table(form) => {
-            write::holds(form.encoding, spec.dataset.info.dtype, spec.dataset.channels())?;
+            holds(form.encoding, spec.dataset.info.dtype, spec.dataset.channels())?;
             Kind::Table
         }
         Form::Folders(_) => Kind::Folders,

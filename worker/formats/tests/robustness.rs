@@ -27,7 +27,8 @@ fn read_all(dataset: &Arc<Dataset>, format: &Format, variant: &'static Variant) 
 
 /// The first file that holds pixels.
 fn pixel_file(files: &[PathBuf]) -> PathBuf {
-    files.iter().find(|file| file.ends_with("chunks.parquet")).unwrap_or(&files[0]).clone()
+    let holds = |file: &&PathBuf| file.ends_with("chunks.parquet") || file.ends_with("data/images.lance");
+    files.iter().find(holds).unwrap_or(&files[0]).clone()
 }
 
 /// Every variant with files, stored; and its first file that holds pixels.

@@ -36,7 +36,8 @@ pub fn filed_variants() -> impl Iterator<Item = (&'static Format, &'static Varia
 
 /// Whether a format can hold pixels of this dtype in this way.
 pub fn holds(format: &Format, variant: &Variant, dtype: Dtype) -> bool {
-    let integers = format.name == "png" || format.name == "ome-arrow" && variant.name.starts_with("list");
+    let lists = ["ome-arrow", "lance", "vortex"].contains(&format.name) && variant.name.starts_with("list");
+    let integers = format.name == "png" || lists;
     !(integers && dtype == Dtype::F32)
 }
 
@@ -175,7 +176,9 @@ pub fn try_write(dataset: &Dataset, format: &Format, variant: &Variant) -> bool 
 pub fn is_packed(format: &Format, variant: &Variant) -> bool {
     let codecs = ["lzw", "deflate", "gzip", "zstd", "blosc", "lz4", "delta"];
     let typed = matches!((format.name, variant.name), ("ome-arrow", name) if name.starts_with("list") || name == "dataset" || name.starts_with("dataset-tile256"));
-    format.name == "png" || typed || codecs.iter().any(|codec| variant.stored.contains(codec))
+    let listed =
+        ["lance", "vortex"].contains(&format.name) && (variant.name == "list" || variant.name.ends_with("packed"));
+    format.name == "png" || typed || listed || codecs.iter().any(|codec| variant.stored.contains(codec))
 }
 
 /// Number of stored forms that all variants together have.
