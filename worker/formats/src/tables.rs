@@ -5,8 +5,10 @@
 //! them to the Arrow of its own library as a stream of Arrow IPC.
 
 mod file;
+mod images;
 mod reader;
 mod rows;
+mod tiles;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -20,7 +22,7 @@ use crate::FormatError;
 
 pub use file::{CountedFile, open, write_error};
 pub use reader::{RecordReader, SiteReader};
-pub use rows::{Tiles, for_each_batch, schema};
+pub use rows::{for_each_batch, schema};
 
 /// Column of the images.
 pub const IMAGE: &str = crate::ARROW_COLUMN;

@@ -63,36 +63,6 @@ fn pixels_field(dataset: &Dataset, len: usize) -> Result<Field, FormatError> {
     Ok(Field::new(PIXELS, DataType::FixedSizeList(Arc::new(Field::new("item", kind, false)), len), false))
 }
 
-/// Where the tiles of a site lie in its table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tiles {
-    /// Row of the first tile.
-    pub first: u64,
-    /// Rows of tiles.
-    pub down: usize,
-    /// Tiles in a row.
-    pub across: usize,
-}
-
-impl Tiles {
-    /// The tiles of every site.
-    pub fn of(dataset: &Dataset, side: usize) -> Vec<Self> {
-        let mut first = 0;
-        let of_site = |site: usize| {
-            let [channels, height, width] = dataset.site_shape(site);
-            let tiles = Self { first, down: height.div_ceil(side), across: width.div_ceil(side) };
-            first += (channels * tiles.down * tiles.across) as u64;
-            tiles
-        };
-        (0..dataset.info.sites.len()).map(of_site).collect()
-    }
-
-    /// Row of a tile.
-    pub fn row(&self, channel: usize, down: usize, across: usize) -> u64 {
-        self.first + ((channel * self.down + down) * self.across + across) as u64
-    }
-}
-
 /// Calls `each` with the rows of a table in batches of some megabytes; `progress(done, total)` in sites.
 pub fn for_each_batch(
     dataset: &Dataset,
