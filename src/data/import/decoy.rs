@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pcb_formats::{
-    ARROW_COLUMN, Dataset, DatasetInfo, Format, SourceFile, SourceKind, Variant, find, plate_fields, site_digest,
+    ARROW_COLUMN, Dataset, DatasetInfo, Format, SourceFile, SourceKind, Variant, find, ome_zarr_arrays, site_digest,
 };
 use pcb_protocol::{Dtype, Layout};
 
@@ -29,7 +29,7 @@ pub fn write(info: &DatasetInfo, seed: u64, folder: &Path, progress: &mut Progre
     (format.write)(&decoy, variant, &source, &mut |_, _| ())?;
     let names = || (format.files)(&decoy, variant);
     decoy.info.sites[0].source = match format.name {
-        "ome-zarr" => arrays(folder, decoy.channels())?,
+        "ome-zarr" => channels(&decoy),
         "ome-arrow" => rows(&names()?, decoy.channels()),
         _ => sources(names()?),
     };
@@ -75,17 +75,11 @@ fn sources(mut names: Vec<PathBuf>) -> Vec<SourceFile> {
     names.iter().map(|name| SourceFile::tiff(place(name), 0)).collect()
 }
 
-/// The channels of the one array in the plate below `source/`.
-fn arrays(folder: &Path, channels: usize) -> Result<Vec<SourceFile>, DataError> {
-    let source = folder.join("source");
-    let failed = |e| DataError::io(&source, e);
-    let plates = fs::read_dir(&source).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let plate = plates.first().map(|plate| plate_fields(&plate.path())).transpose()?.flatten();
-    let field = plate.and_then(|plate| plate.fields.into_iter().next());
-    let array = field.as_ref().and_then(|field| field.array.strip_prefix(folder).ok());
-    let Some(array) = array else { return Err(DataError::content(&source, "the plate just written has no field")) };
-    let channel = |page| SourceFile { path: array.to_owned(), kind: SourceKind::OmeZarr, page, row: 0, column: None };
-    Ok((0..channels as u32).map(channel).collect())
+/// The channels of the only image of the decoy's plate.
+fn channels(decoy: &Dataset) -> Vec<SourceFile> {
+    let image = ome_zarr_arrays(decoy).into_iter().next().unwrap_or_default();
+    let channel = |channel| SourceFile::ome_zarr(Path::new("source").join(&image), channel as u32);
+    (0..decoy.channels()).map(channel).collect()
 }
 
 /// The channels of the one image in the table `names[0]`.

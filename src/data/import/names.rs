@@ -78,6 +78,11 @@ impl Names {
         Ok(Self { patterns, whole_path: pattern.is_some() })
     }
 
+    /// Whether the user gave a pattern.
+    pub fn are_given(&self) -> bool {
+        self.whole_path
+    }
+
     /// What the name of the file at `path` (below the image folder) says; `None` where no pattern fits, as with names
     /// that are not UTF-8.
     pub fn parts(&self, path: &Path) -> Option<Parts> {

@@ -1,4 +1,5 @@
-//! Which files make which sites: from the names in the profile table, or from the names of the files.
+//! Which files make which sites: from the names in the profile table, from the names of the files, or from
+//! the metadata of plates and tables.
 
 mod by_arrow;
 mod by_name;
@@ -14,8 +15,6 @@ use pcb_formats::SourceFile;
 
 pub use by_arrow::is_table;
 pub use headers::{describe, make_relative};
-
-use by_zarr::zarr_plates;
 
 use super::names::{Names, Parts, plain_site, well_key};
 use super::profiles::{Profile, Profiles, is_tiff};
@@ -115,19 +114,18 @@ impl Request<'_> {
                 "--images must be a folder of TIFF files, an OME-Zarr plate, or a .parquet table of OME-Arrow images";
             return Err(DataError::content(self.images, format!("{error}; {expected}")));
         }
-        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
-        let plates = zarr_plates(self.images)?;
+        let plates = by_zarr::plates(self.images)?;
         if !plates.is_empty() {
-            let (channels, drafts) = self.by_zarr(&plates, &mut missing, &mut warnings)?;
-            return self.without_missing(channels, drafts, missing, warnings);
+            return self.by_zarr(&plates);
         }
         let mut files = Vec::new();
         scan(self.images, self.images, &mut files)?;
         files.sort();
         if files.is_empty() {
-            let problem = "no file here or below ends in .tif or .tiff, and it is no OME-Zarr plate";
+            let problem = "no file here or below ends in .tif or .tiff, and no folder is an OME-Zarr plate";
             return Err(DataError::content(self.images, problem));
         }
+        let (mut missing, mut warnings) = (Vec::new(), Vec::new());
         let (channels, drafts) = match self.table {
             Some((path, profiles)) if !profiles.channels.is_empty() => {
                 (profiles.channels.clone(), self.by_table(path, profiles, &files, &mut missing)?)

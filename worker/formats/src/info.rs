@@ -129,6 +129,11 @@ impl SourceFile {
     pub fn tiff(path: impl Into<PathBuf>, page: u32) -> Self {
         Self { path: path.into(), kind: SourceKind::Tiff, page, row: 0, column: None }
     }
+
+    /// A channel of an OME-Zarr image, whose array is the folder `path`.
+    pub fn ome_zarr(path: impl Into<PathBuf>, channel: u32) -> Self {
+        Self { path: path.into(), kind: SourceKind::OmeZarr, page: channel, row: 0, column: None }
+    }
 }
 
 impl Site {

@@ -48,7 +48,7 @@ pub use libraries::libraries;
 pub use npy::{Array, read_npy, write_npy, write_site_npy};
 pub use objects::{Object, ObjectTable};
 pub use ome_arrow::{ARROW_COLUMN, ArrowImage, arrow_columns, arrow_images, read_arrow_dataset, read_arrow_image};
-pub use ome_zarr::{Field, PlateFields, plate_fields, zarr_channels};
+pub use ome_zarr::{OmeField, OmePlate, ome_zarr_arrays, ome_zarr_plate};
 pub use pixels::{Pixels, SitePixels};
 pub use reference::ReferenceCrops;
 pub use source::plane_info;

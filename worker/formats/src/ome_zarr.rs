@@ -1,35 +1,47 @@
-//! OME-Zarr: an HCS plate of wells and fields, each field an array of (C, Y, X) in chunks. Version 0.4 of the metadata
-//! stands on Zarr 2, version 0.5 on Zarr 3.
+//! OME-Zarr: an HCS plate of arrays (C, Y, X), `PLATE.zarr/ROW/COLUMN/FIELD/0`, in chunks that are files of their own or
+//! lie in shards. Zarr 2 with OME-Zarr 0.4, Zarr 3 with OME-Zarr 0.5.
+//!
+//! A chunk that is missing holds the fill value, as the format has it: a lost file shows as black pixels, which the
+//! comparison with the reference finds.
 
 mod array;
-mod crop;
-mod meta;
+mod axes;
+mod codec;
+mod describe;
+mod document;
+mod parse;
+mod place;
+mod plate;
 mod reader;
+mod region;
+mod shard;
 mod whole;
 mod write;
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pcb_protocol::Layout;
 
 use crate::format::Role;
+use crate::tree::tree_files;
 use crate::{Dataset, Format, FormatError, OpenSpec, Reader, Variant};
+use describe::Version;
+use reader::{Locate, ZarrReader};
+use write::{Codec, Form};
 
-pub use meta::{Field, PlateFields, plate_fields};
-pub use whole::{plane_info, read_plane, zarr_channels};
+pub use plate::{OmeField, OmePlate, ome_zarr_plate};
+pub use whole::{plane_info, read_plane};
 
 /// The row of [`crate::FORMATS`].
 pub const FORMAT: Format = Format {
     name: "ome-zarr",
-    about: "an OME-Zarr HCS plate, a (C, Y, X) array for each site; a chunk or shard is a file. Keeps the indexes of \
-            shards, no decoded chunk",
+    about: "an OME-Zarr plate, an array (C, Y, X) for each site; or the plates of an import",
     variants: VARIANTS,
     writer: 1,
     open,
     files,
-    write: write::write,
+    write,
     resident_bytes: |_| 0,
 };
 
@@ -38,105 +50,168 @@ const fn site(name: &'static str, parameters: &'static str) -> Variant {
 }
 
 const VARIANTS: &[Variant] = &[
-    site("v2-chunk1024-blosc", "Zarr 2 (OME-Zarr 0.4), chunks of 1x1024x1024, Blosc lz4 level 5 with shuffle")
-        .role(Role::Default),
-    site("v2-tile128-zstd", "Zarr 2 (OME-Zarr 0.4), chunks of 1x128x128, zstd level 3"),
-    site("v3-chunk1024-zstd", "Zarr 3 (OME-Zarr 0.5), chunks of 1x1024x1024, zstd level 0"),
-    site("v3-tile128-zstd", "Zarr 3 (OME-Zarr 0.5), chunks of 1x128x128, zstd level 3"),
-    site("v3-tile128-blosc", "Zarr 3 (OME-Zarr 0.5), chunks of 1x128x128, Blosc zstd level 3 with shuffle"),
-    site("v3-tile128-none", "Zarr 3 (OME-Zarr 0.5), chunks of 1x128x128, uncompressed"),
+    site(
+        "v2-chunk1024-blosc",
+        "Zarr 2, OME-Zarr 0.4; chunks of 1x1024x1024, Blosc LZ4 5 with byte shuffle, as bioformats2raw writes",
+    )
+    .role(Role::Default),
+    site("v2-tile128-zstd", "Zarr 2, OME-Zarr 0.4; chunks of 1x128x128, zstd 3"),
+    site(
+        "v3-chunk1024-zstd",
+        "Zarr 3, OME-Zarr 0.5; chunks of 1x1024x1024, zstd 3, which zarr-python's default of 0 stands for",
+    ),
+    site("v3-tile128-zstd", "Zarr 3, OME-Zarr 0.5; chunks of 1x128x128, zstd 3"),
+    site("v3-tile128-blosc", "Zarr 3, OME-Zarr 0.5; chunks of 1x128x128, Blosc zstd 5 with byte shuffle"),
+    site("v3-tile128-none", "Zarr 3, OME-Zarr 0.5; chunks of 1x128x128, uncompressed"),
     site(
         "v3-shard1024-tile128-zstd",
-        "Zarr 3 (OME-Zarr 0.5), shards of 1x1024x1024, chunks of 1x128x128, zstd level 3",
+        "Zarr 3, OME-Zarr 0.5; shards of 1x1024x1024 with chunks of 1x128x128, zstd 3; index kept, at the end",
     ),
     site(
         "v3-shard1024-tile128-none",
-        "Zarr 3 (OME-Zarr 0.5), shards of 1x1024x1024, chunks of 1x128x128, uncompressed",
+        "Zarr 3, OME-Zarr 0.5; shards of 1x1024x1024 with chunks of 1x128x128, uncompressed; index kept, at the end",
     )
     .role(Role::Tuned),
-    site("source", "the plate an imported dataset came from, read in place, however it is stored"),
+    site("source", "the plates an imported dataset came from, read in place, however they are stored"),
 ];
 
-fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
-    Ok(Box::new(reader::ZarrReader::open(spec)?))
+/// How the variant called `stored` is written.
+fn form(stored: &str) -> Result<Form, FormatError> {
+    let form = || {
+        let mut parts = stored.split('-');
+        let version = match parts.next()? {
+            "v2" => Version::V2,
+            "v3" => Version::V3,
+            _ => return None,
+        };
+        let side = |text: &str| text.parse().ok().filter(|&side: &usize| side > 0);
+        let mut part = parts.next()?;
+        let shard = part.strip_prefix("shard").map(side);
+        if shard.is_some() {
+            part = parts.next()?;
+        }
+        let chunk = side(part.strip_prefix("tile").or_else(|| part.strip_prefix("chunk"))?)?;
+        let codec = match (parts.next()?, version) {
+            ("none", _) => Codec::None,
+            ("zstd", _) => Codec::Zstd,
+            ("blosc", Version::V2) => Codec::Blosc("lz4"),
+            ("blosc", Version::V3) => Codec::Blosc("zstd"),
+            _ => return None,
+        };
+        let shard = match shard {
+            None => None,
+            Some(side) => Some(side.filter(|_| version == Version::V3)?),
+        };
+        parts.next().is_none().then_some(Form { version, chunk, shard, codec })
+    };
+    form().ok_or_else(|| FormatError::Unsupported(format!("ome-zarr: no way is known to store {stored}")))
 }
 
-/// The folder of each site's array: within the stored form, or the source's.
-fn arrays(dataset: &Dataset, variant: &Variant) -> Result<Vec<PathBuf>, FormatError> {
-    if variant.stored == "source" {
-        dataset.check_source(FORMAT.name)?;
-        return Ok(dataset.info.sites.iter().map(|site| dataset.source_path(&site.source[0])).collect());
+/// Arrays of a form that we wrote.
+struct Stored {
+    folder: PathBuf,
+    arrays: Vec<PathBuf>,
+}
+
+impl Locate for Stored {
+    fn locate(&self, _: &Dataset, site: usize, channel: usize) -> (PathBuf, usize) {
+        (self.folder.join(&self.arrays[site]), channel)
     }
-    let folder = dataset.stored_dir(FORMAT.name, variant);
-    Ok(places(dataset).into_iter().map(|place| folder.join(place.array())).collect())
 }
 
-/// Metadata and chunks of every array; groups are not read.
+/// Arrays of an import.
+struct Imported;
+
+impl Locate for Imported {
+    fn locate(&self, dataset: &Dataset, site: usize, channel: usize) -> (PathBuf, usize) {
+        let source = &dataset.info.sites[site].source[channel];
+        (dataset.source_path(source), source.page as usize)
+    }
+}
+
+fn open(spec: &OpenSpec) -> Result<Box<dyn Reader>, FormatError> {
+    if spec.variant.stored == "source" {
+        imported(&spec.dataset)?;
+        return Ok(Box::new(ZarrReader::open(spec, Imported)?));
+    }
+    let stored = Stored { folder: spec.stored_folder(FORMAT.name)?, arrays: place::arrays(&spec.dataset) };
+    Ok(Box::new(ZarrReader::open(spec, stored)?))
+}
+
 fn files(dataset: &Dataset, variant: &Variant) -> Result<Vec<PathBuf>, FormatError> {
-    let mut files = Vec::new();
-    for array in arrays(dataset, variant)? {
-        walk(&array, &mut files)?;
-        if variant.stored == "source" {
-            // The axes of foreign arrays are told by their group.
-            files.extend(meta::group_files(&array));
+    if variant.stored != "source" {
+        let mut files = Vec::new();
+        for plate in place::plates(dataset) {
+            files.extend(tree_files(&dataset.stored_dir(FORMAT.name, variant).join(&plate.folder))?);
+        }
+        files.sort();
+        return Ok(files);
+    }
+    imported(dataset)?;
+    let sources = dataset.info.sites.iter().flat_map(|site| &site.source);
+    // All channels of a site lie in one array.
+    let arrays: BTreeSet<PathBuf> = sources.map(|source| dataset.source_path(source)).collect();
+    let mut files = BTreeSet::new();
+    for array in &arrays {
+        files.extend(tree_files(array)?);
+        // The image's metadata, which name the axes.
+        let image = array.parent().unwrap_or(array);
+        files.extend(document::NAMES.map(|name| image.join(name)).into_iter().filter(|file| file.is_file()));
+    }
+    Ok(files.into_iter().collect())
+}
+
+fn write(
+    dataset: &Dataset,
+    variant: &Variant,
+    into: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), FormatError> {
+    match variant.stored {
+        "source" => imported(dataset),
+        stored => write::write(dataset, form(stored)?, into, progress),
+    }
+}
+
+/// An error unless the dataset was imported from OME-Zarr plates.
+fn imported(dataset: &Dataset) -> Result<(), FormatError> {
+    if dataset.info.source_format() == Some(FORMAT.name) {
+        return Ok(());
+    }
+    Err(FormatError::Unsupported(format!("dataset {}: it has no OME-Zarr source files", dataset.info.name)))
+}
+
+/// Folder of the array of each site of `dataset`, in the order of its sites, below the folder that a form was written
+/// into.
+pub fn ome_zarr_arrays(dataset: &Dataset) -> Vec<PathBuf> {
+    place::arrays(dataset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_table_says_how_it_is_stored_and_others_are_errors() {
+        for variant in VARIANTS.iter().filter(|variant| variant.stored != "source") {
+            form(variant.stored).expect("known");
+        }
+        let shards = form("v3-shard1024-tile128-zstd").expect("known");
+        assert_eq!((shards.chunk, shards.shard, shards.codec), (128, Some(1024), Codec::Zstd));
+        assert_eq!(form("v2-chunk1024-blosc").expect("known").codec, Codec::Blosc("lz4"));
+        for name in [
+            "source",
+            "v4-tile128-none",
+            "v3-tile0-none",
+            "v3-tile-none",
+            "v3-strip128-none",
+            "v3-tile128-lzw",
+            "v3-tile128",
+            "v3-tile128-none-x",
+            "v2-shard1024-tile128-none",
+            "v3-shard-tile128-none",
+        ] {
+            assert!(form(name).is_err(), "{name}");
         }
     }
-    files.sort();
-    files.dedup();
-    Ok(files)
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), FormatError> {
-    let failed = |e| FormatError::io(folder, e);
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() { walk(&path, files)? } else { files.push(path) }
-    }
-    Ok(())
-}
-
-/// Where a site stands in the plates of a stored form.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    /// Folder of the plate, ending in `.zarr`.
-    plate: String,
-    /// Letters of the well.
-    row: String,
-    /// Digits of the well.
-    column: String,
-    /// Field of the well, from 0.
-    field: usize,
-}
-
-impl Place {
-    fn well(&self) -> String {
-        format!("{}/{}/{}", self.plate, self.row, self.column)
-    }
-
-    fn array(&self) -> String {
-        format!("{}/{}/0", self.well(), self.field)
-    }
-}
-
-/// The place of each site. Names of folders are alphanumeric, as the specification wants them: `A01` is row `A`, column
-/// `01`; a well that is no letters and digits becomes a row of its own.
-fn places(dataset: &Dataset) -> Vec<Place> {
-    let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    let mut fields: BTreeMap<(String, String, String), usize> = BTreeMap::new();
-    let place = |site: &crate::Site| {
-        let split = site.well.find(|c: char| c.is_ascii_digit()).unwrap_or(site.well.len());
-        let (row, column) = site.well.split_at(split);
-        let sound = |text: &str, fits: fn(&char) -> bool| !text.is_empty() && text.chars().all(|c| fits(&c));
-        let (row, column) = if sound(row, char::is_ascii_alphabetic) && sound(column, char::is_ascii_digit) {
-            (row.to_owned(), column.to_owned())
-        } else {
-            (format!("W{}", plain(&site.well)), "1".to_owned())
-        };
-        let plate = format!("{}.zarr", plain(&site.plate));
-        let next = fields.entry((plate.clone(), row.clone(), column.clone())).or_insert(0);
-        let field = *next;
-        *next += 1;
-        Place { plate, row, column, field }
-    };
-    dataset.info.sites.iter().map(place).collect()
 }

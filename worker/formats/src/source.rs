@@ -30,7 +30,7 @@ pub fn read_plane(
 ) -> Result<(), FormatError> {
     match source.kind {
         SourceKind::Tiff => tiff::read_plane(path, source.page, dtype, height, width, out),
-        SourceKind::OmeZarr => ome_zarr::read_plane(path, source.page, dtype, out),
+        SourceKind::OmeZarr => ome_zarr::read_plane(path, source.page, dtype, (height, width), out),
         SourceKind::OmeArrow => ome_arrow::read_plane(path, source, dtype, (height, width), out),
     }
 }

@@ -15,6 +15,14 @@ pub fn tree_bytes(folder: &Path) -> Result<u64, FormatError> {
     Ok(walk(folder)?.iter().map(|entry| entry.len).sum())
 }
 
+/// Every file under `folder`, sorted; links in it are not followed.
+pub fn tree_files(folder: &Path) -> Result<Vec<PathBuf>, FormatError> {
+    let files = walk(folder)?.into_iter().filter(|entry| !entry.folder);
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.path).collect();
+    files.sort();
+    Ok(files)
+}
+
 /// Makes every file and folder under `folder`, and `folder` itself, durable.
 pub fn sync_tree(folder: &Path) -> Result<(), FormatError> {
     let entries = walk(folder)?;
@@ -35,6 +43,7 @@ pub fn sync(path: &Path) -> Result<(), FormatError> {
 struct Entry {
     path: PathBuf,
     len: u64,
+    folder: bool,
 }
 
 /// Everything under `folder`, at any depth. What vanishes meanwhile (a temporary folder of another process) is left
@@ -58,7 +67,7 @@ fn walk(folder: &Path) -> Result<Vec<Entry>, FormatError> {
             if metadata.is_dir() {
                 folders.push(entry.path());
             }
-            found.push(Entry { path: entry.path(), len });
+            found.push(Entry { path: entry.path(), len, folder: metadata.is_dir() });
         }
     }
     Ok(found)

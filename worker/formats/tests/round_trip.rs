@@ -177,15 +177,7 @@ fn files_lists_exactly_what_was_written() {
         write(&dataset, format, variant);
         assert!(store::exists(&dataset, format, variant));
         let mut found = files_below(&dataset.stored_dir(format.name, variant));
-        // Groups of OME-Zarr are for people and other programs; no reader of ours reads them.
-        let is_group = |path: &std::path::Path| {
-            let array =
-                path.parent().is_some_and(|folder| folder.join(".zarray").exists() || folder.join("c").exists());
-            format.name == "ome-zarr"
-                && !array
-                && [".zgroup", ".zattrs", "zarr.json"].iter().any(|name| path.ends_with(name))
-        };
-        found.retain(|path| !path.ends_with("form.json") && !is_group(path));
+        found.retain(|path| !path.ends_with("form.json"));
         // Of variants that share a form, each may read a part of it.
         let sharing = format.variants.iter().filter(|other| other.stored == variant.stored);
         let read = sharing.flat_map(|variant| (format.files)(&dataset, variant).expect("listed"));

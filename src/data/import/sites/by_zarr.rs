@@ -1,108 +1,127 @@
-//! Sites and channels of OME-Zarr plates, as their metadata tell them.
+//! Sites and channels as OME-Zarr plates tell them: every field of a well is a site.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use pcb_formats::{Field, PlateFields, SourceFile, SourceKind, plate_fields, zarr_channels};
+use pcb_formats::{OmeField, OmePlate, SourceFile, ome_zarr_plate};
 
-use super::{Draft, Missing, Request, key};
+use super::{Draft, Key, Plan, Request, key};
 use crate::data::DataError;
+use crate::data::import::names::plain_site;
+use crate::data::import::profiles::is_tiff;
 
-/// A plate and what it lists.
-pub struct ZarrPlate {
-    /// Its folder.
-    folder: PathBuf,
-    /// Its fields.
-    listed: PlateFields,
+/// Documents that make a folder part of a Zarr hierarchy.
+const ZARR: [&str; 4] = ["zarr.json", ".zgroup", ".zattrs", ".zarray"];
+
+/// The OME-Zarr plates at or below `folder`; none when it holds other images.
+pub fn plates(folder: &Path) -> Result<Vec<OmePlate>, DataError> {
+    let (mut plates, mut tiff) = (Vec::new(), None);
+    find(folder, &mut plates, &mut tiff)?;
+    plates.sort_by(|a, b| a.folder.cmp(&b.folder));
+    match (plates.first(), tiff) {
+        (Some(plate), Some(tiff)) => {
+            let (plate, tiff) = (plate.folder.display(), tiff.display());
+            let problem = format!("OME-Zarr plates and TIFF files beside them: {plate}, {tiff}; import one of them");
+            Err(DataError::content(folder, problem))
+        }
+        _ => Ok(plates),
+    }
 }
 
-/// The OME-Zarr plates at `images`: the folder itself, or those right below it. Empty where there are none.
-pub fn zarr_plates(images: &Path) -> Result<Vec<ZarrPlate>, DataError> {
-    if let Some(plate) = plate(images)? {
-        return Ok(vec![plate]);
+/// Looks for plates at and below `folder`, and for a TIFF file outside of them.
+fn find(folder: &Path, plates: &mut Vec<OmePlate>, tiff: &mut Option<PathBuf>) -> Result<(), DataError> {
+    if ZARR.iter().any(|name| folder.join(name).exists()) {
+        // Below a part of a Zarr hierarchy lie chunks, and no other plate.
+        plates.extend(ome_zarr_plate(folder)?);
+        return Ok(());
     }
-    let failed = |e: io::Error| DataError::io(images, e);
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(images).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() && path.extension().is_some_and(|extension| extension == "zarr") {
-            folders.push(path);
+    for entry in fs::read_dir(folder).map_err(|e| DataError::io(folder, e))? {
+        let entry = entry.map_err(|e| DataError::io(folder, e))?;
+        let path = entry.path();
+        // The entry's own type: a link to a folder above would never end.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            find(&path, plates, tiff)?;
+        } else if tiff.is_none() && is_tiff(&path) {
+            *tiff = Some(path);
         }
     }
-    folders.sort();
-    let mut plates = Vec::new();
-    for folder in folders {
-        plates.extend(plate(&folder)?);
-    }
-    Ok(plates)
-}
-
-fn plate(folder: &Path) -> Result<Option<ZarrPlate>, DataError> {
-    let found = plate_fields(folder)?;
-    Ok(found.map(|listed| ZarrPlate { folder: folder.to_owned(), listed }))
+    Ok(())
 }
 
 impl Request<'_> {
-    /// Sites and channels as plates tell them. Wells and fields that are listed but absent are said: holes in a plate are
-    /// normal.
-    pub(super) fn by_zarr(
-        &self,
-        plates: &[ZarrPlate],
-        missing: &mut Vec<Missing>,
-        warnings: &mut Vec<String>,
-    ) -> Result<(Vec<String>, Vec<Draft>), DataError> {
-        let mut found = Vec::new();
+    /// Sites and channels of `plates`.
+    pub(super) fn by_zarr(&self, plates: &[OmePlate]) -> Result<Plan, DataError> {
+        if self.names.are_given() {
+            let problem =
+                "--pattern is for the names of TIFF files; an OME-Zarr plate names its wells and fields itself";
+            return Err(DataError::Usage(problem.to_owned()));
+        }
+        let fields: Vec<&OmeField> = plates.iter().flat_map(|plate| &plate.fields).collect();
+        let (Some(first), channels) = (fields.first(), channels(&fields)?) else {
+            let left_out = left_out(plates).collect::<Vec<_>>().join("; ");
+            return Err(DataError::content(self.images, format!("no well of the plate has an image: {left_out}")));
+        };
+        let mut drafts: BTreeMap<Key, Draft> = BTreeMap::new();
         for plate in plates {
-            let name = plate.folder.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            warnings.extend(holes(plate));
-            for field in &plate.listed.fields {
-                found.push((key(&name, &field.well, &field.field), name.clone(), field, names(field)?));
-            }
-        }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut channels: Vec<String> = Vec::new();
-        for name in found.iter().flat_map(|(_, _, _, names)| names) {
-            if !channels.contains(name) {
-                channels.push(name.clone());
-            }
-        }
-        let mut drafts = Vec::new();
-        for (_, plate, field, names) in &found {
-            let mut draft =
-                Draft { plate: plate.clone(), well: field.well.clone(), site: field.field.clone(), ..Draft::default() };
-            for (index, channel) in channels.iter().enumerate() {
-                let page = names.iter().position(|name| name == channel);
-                if page.is_none() {
-                    missing.push(Missing::Channel { draft: drafts.len(), channel: index, file: None });
+            let name = self.plate_name(plate, plates.len());
+            for field in &plate.fields {
+                if field.channels != first.channels {
+                    let (found, expected) = (field.channels, first.channels);
+                    let problem = format!("{found} channels; expected {expected} as in {}", first.array.display());
+                    return Err(DataError::content(&field.array, problem));
                 }
-                draft.files.push(page.map(|page| source(field, page as u32)));
+                let site = plain_site(&field.field);
+                let source = |channel: usize| Some(SourceFile::ome_zarr(field.array.clone(), channel as u32));
+                let files = (0..field.channels).map(source).collect();
+                let key = key(name, &field.well, &site);
+                let draft = Draft { plate: name.to_owned(), well: field.well.clone(), site, files, ..Draft::default() };
+                if let Some(other) = drafts.insert(key, draft) {
+                    let problem = format!("{} twice, here and in another folder; import one of them", other.name());
+                    return Err(DataError::content(&field.array, problem));
+                }
             }
-            drafts.push(draft);
         }
-        self.join(&mut drafts, missing)?;
-        Ok((channels, drafts))
+        let (mut drafts, mut missing) = (drafts.into_values().collect::<Vec<_>>(), Vec::new());
+        self.join(&mut drafts, &mut missing)?;
+        let mut plan = self.without_missing(channels, drafts, missing, Vec::new())?;
+        plan.warnings.splice(0..0, left_out(plates));
+        Ok(plan)
+    }
+
+    /// Name of a plate among `count`. One alone takes the name that the table gives its only plate, which it leaves
+    /// open here: barcodes seldom stand in the metadata of images.
+    fn plate_name<'a>(&self, plate: &'a OmePlate, count: usize) -> &'a str {
+        let rows = self.table.into_iter().flat_map(|(_, profiles)| &profiles.rows);
+        let named: BTreeSet<&str> = rows.filter_map(|row| row.plate.as_deref()).collect();
+        if count == 1 && named.len() == 1 { "" } else { &plate.name }
     }
 }
 
-/// Channel names of a field: its own, where there are as many as channels and no two alike.
-fn names(field: &Field) -> Result<Vec<String>, DataError> {
-    let count = zarr_channels(&field.array)? as usize;
-    let distinct = (1..field.channels.len()).all(|index| !field.channels[..index].contains(&field.channels[index]));
-    if field.channels.len() == count && distinct {
-        return Ok(field.channels.clone());
-    }
-    Ok((1..=count).map(|channel| format!("ch{channel}")).collect())
-}
-
-fn source(field: &Field, page: u32) -> SourceFile {
-    SourceFile { path: field.array.clone(), kind: SourceKind::OmeZarr, page, row: 0, column: None }
-}
-
-fn holes(plate: &ZarrPlate) -> Option<String> {
-    let first = plate.listed.missing.first()?;
-    let more = match plate.listed.missing.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
+/// Names of the channels: those of the first field that names them, else their numbers.
+fn channels(fields: &[&OmeField]) -> Result<Vec<String>, DataError> {
+    let mut named = fields.iter().filter(|field| !field.names.is_empty());
+    let Some(first) = named.next() else {
+        let count = fields.first().map_or(0, |field| field.channels);
+        return Ok((1..=count).map(|channel| format!("ch{channel}")).collect());
     };
-    Some(format!("left out {}{more}: the plate lists it, and it is not there", first.display()))
+    if let Some(other) = named.find(|field| field.names != first.names) {
+        let (found, expected) = (other.names.join(", "), first.names.join(", "));
+        let problem = format!("channels {found}; expected {expected} as in {}", first.array.display());
+        return Err(DataError::content(&other.array, problem));
+    }
+    let distinct: BTreeSet<&String> = first.names.iter().collect();
+    if distinct.len() == first.names.len() {
+        return Ok(first.names.clone());
+    }
+    Ok(first.names.iter().enumerate().map(|(index, name)| format!("ch{} {name}", index + 1)).collect())
+}
+
+/// What the plates list and do not hold.
+fn left_out(plates: &[OmePlate]) -> impl Iterator<Item = String> {
+    let missing = |plate: &OmePlate| {
+        let name = plate.name.clone();
+        plate.missing.iter().map(move |what| format!("left out plate {name}, {what}")).collect::<Vec<_>>()
+    };
+    plates.iter().flat_map(missing)
 }

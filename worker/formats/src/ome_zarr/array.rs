@@ -1,42 +1,76 @@
-//! One array: its shape, and its chunks as stored. The library knows the metadata, the codecs and the indexes of shards;
-//! bytes are read here, so that they are counted and their reading is told from their decoding.
+//! One array of a plate: its shape and how its chunks are stored, from its metadata.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pcb_protocol::Dtype;
-use zarrs::array::{
-    Array, ArrayCreateError, ArrayMetadata, ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache,
-    CodecChain,
-};
-use zarrs::filesystem::FilesystemStore;
-use zarrs::metadata::v3::MetadataV3;
-use zarrs::plugin::PluginCreateError;
-use zarrs::storage::byte_range::ByteRange;
+use zarrs::array::{ChunkKeyEncoding, DataType};
+use zarrs::plugin::ExtensionName;
 
-use super::meta::read_json;
 use crate::FormatError;
 
-/// Chunks that decode to more bytes than this are refused: nobody writes them for crops, a lying header does.
+use super::axes::Axes;
+use super::codec::Codecs;
+use super::document::Document;
+use super::parse::parse;
+use super::shard::Sharding;
+
+/// Chunks that decode to more bytes than this are refused: no microscope writes them, a lying header does.
 const LARGEST_CHUNK: u64 = 1 << 30;
 
-/// What pixels are stored as.
+/// An image: an array whose axes are channels, rows and columns, and others of length 1.
+pub struct Image {
+    /// Folder of the array.
+    pub folder: PathBuf,
+    /// Its metadata: the file to name in errors.
+    pub document: PathBuf,
+    /// (C, Y, X).
+    pub shape: [u64; 3],
+    /// What is stored.
+    pub stored: Stored,
+    /// Shape of what is decoded at once, a chunk or an inner chunk of a shard: (C, Y, X).
+    pub chunk: [usize; 3],
+    /// Pixels of such a chunk from one channel to the next.
+    pub channel_stride: usize,
+    /// How it is encoded.
+    pub codecs: Codecs,
+    /// How many of them a shard holds, and where; `None` where each chunk is a file.
+    pub sharding: Option<Sharding>,
+    /// A pixel of a chunk that is missing, in the dataset's dtype and native byte order.
+    pub fill: Vec<u8>,
+    axes: Axes,
+    rank: usize,
+    keys: ChunkKeyEncoding,
+}
+
+/// Element types that are read. Signed ones become floats: no dataset holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
-    /// As one of ours.
-    Ours(Dtype),
-    /// Signed, 8 bits; handed out as f32.
+    /// A dtype of datasets.
+    Dtype(Dtype),
+    /// 8-bit signed.
     I8,
-    /// Signed, 16 bits; handed out as f32.
+    /// 16-bit signed.
     I16,
 }
 
 impl Stored {
-    /// The dtype that pixels are handed out in.
+    fn of(data_type: &DataType) -> Option<Self> {
+        Some(match data_type.name_v3()?.as_ref() {
+            "uint8" => Self::Dtype(Dtype::U8),
+            "uint16" => Self::Dtype(Dtype::U16),
+            "float32" => Self::Dtype(Dtype::F32),
+            "int8" => Self::I8,
+            "int16" => Self::I16,
+            _ => return None,
+        })
+    }
+
+    /// Element type of the pixels handed out.
     pub fn dtype(self) -> Dtype {
         match self {
-            Self::Ours(dtype) => dtype,
+            Self::Dtype(dtype) => dtype,
             Self::I8 | Self::I16 => Dtype::F32,
         }
     }
@@ -44,222 +78,134 @@ impl Stored {
     /// Bytes of a stored pixel.
     pub fn size(self) -> usize {
         match self {
-            Self::Ours(dtype) => dtype.size(),
+            Self::Dtype(dtype) => dtype.size(),
             Self::I8 => 1,
             Self::I16 => 2,
         }
     }
+
+    /// Copies stored pixels to where they are wanted; both in native byte order.
+    pub fn copy(self, stored: &[u8], out: &mut [u8]) {
+        let floats = out.as_chunks_mut::<4>().0;
+        match self {
+            Self::Dtype(_) => out.copy_from_slice(stored),
+            Self::I8 => floats.iter_mut().zip(stored).for_each(|(out, &x)| *out = f32::from(x as i8).to_ne_bytes()),
+            Self::I16 => floats
+                .iter_mut()
+                .zip(stored.as_chunks().0)
+                .for_each(|(out, &x)| *out = f32::from(i16::from_ne_bytes(x)).to_ne_bytes()),
+        }
+    }
 }
 
-/// An open array.
-pub struct ZarrArray {
-    /// Its folder.
-    pub folder: PathBuf,
-    /// The file of its metadata.
-    pub meta: PathBuf,
-    /// The library's view.
-    pub array: Array<FilesystemStore>,
-    /// Element type.
-    pub stored: Stored,
-    /// Shape of a chunk as decoded: of a shard's inner chunk.
-    pub chunk: Vec<u64>,
-    /// Whether a chunk is its pixels, little-endian, in C order.
-    pub is_raw: bool,
-    /// Bytes of a pixel past the array's stored chunks.
-    pub fill: Vec<u8>,
-    chain: Arc<CodecChain>,
-    shape: Vec<NonZeroU64>,
-    shards: Option<Shards>,
-}
-
-struct Shards {
-    cache: ArrayShardedReadableExtCache,
-    /// Inner chunks of a shard along each axis.
-    per_shard: Vec<u64>,
-}
-
-/// Where the bytes of a chunk lie.
-pub struct Piece {
-    /// The file.
-    pub path: PathBuf,
-    /// Offset and length in bytes; `None`: all of the file.
-    pub range: Option<(u64, usize)>,
-}
-
-impl ZarrArray {
-    /// Opens the array in `folder`: reads its metadata.
+impl Image {
+    /// Reads the metadata of the array in `folder` and of the image it belongs to.
     pub fn open(folder: &Path) -> Result<Self, FormatError> {
-        let (meta, value) = match read_json(&folder.join("zarr.json"))? {
-            Some(value) => (folder.join("zarr.json"), value),
-            None => match read_json(&folder.join(".zarray"))? {
-                Some(value) => (folder.join(".zarray"), value),
-                None => {
-                    let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-                    return Err(FormatError::io(folder.join(".zarray"), missing));
-                }
-            },
+        let document = Document::of_array(folder)?;
+        let array = parse(&document)?;
+        let axes = Axes::find(folder, &document, array.shape())?;
+        let pick = |lengths: &[u64]| {
+            let [.., y, x] = lengths else { return [0; 3] };
+            [axes.channel.map_or(1, |at| lengths[at]), *y, *x]
         };
-        let version = value.get("zarr_format").and_then(serde_json::Value::as_u64);
-        if let Some(version) = version.filter(|version| !matches!(version, 2 | 3)) {
-            let problem = format!("{}: Zarr version {version}; pcb reads 2 and 3", meta.display());
-            return Err(FormatError::Unsupported(problem));
+        let shape = pick(array.shape());
+        if shape.contains(&0) {
+            return Err(document.corrupt(format!("shape {:?} has no pixels", array.shape())));
         }
-        let stored = stored(&meta, &value)?;
-        let corrupt = |e: String| FormatError::corrupt(&meta, format!("not the metadata of a Zarr array: {e}"));
-        let described: ArrayMetadata = serde_json::from_value(value).map_err(|e| corrupt(e.to_string()))?;
-        let inner = inner_codecs(&described);
-        let store = store(folder)?;
-        let array = Array::new_with_metadata(Arc::new(store), "/", described).map_err(|e| refused(&meta, e))?;
-        Self::of(folder, meta, array, stored, inner)
+        let Some(stored) = Stored::of(array.data_type()) else {
+            let name = array.data_type().name_v3().unwrap_or_default();
+            let read = "uint8, uint16 and float32, and int8 and int16 as floats";
+            return Err(document.unsupported(format!("pixels of type {name}; pcb reads {read}")));
+        };
+        let origin = vec![0; array.dimensionality()];
+        let outer = array.chunk_shape(&origin).map_err(|e| document.corrupt(e.to_string()))?;
+        let chain = array.codecs();
+        let sharding = Sharding::of(&chain, &outer).map_err(|e| e.of(&document))?;
+        let (inner, chain) = match &sharding {
+            Some((sharding, chain)) => (sharding.chunk.clone(), chain.clone()),
+            None => (outer, chain),
+        };
+        let bytes = chunk_bytes(&document, &inner, stored)?;
+        let codecs = Codecs::of(&chain, &inner, array.data_type(), array.fill_value(), bytes)
+            .map_err(|what| document.unsupported(what))?;
+        let lengths: Vec<u64> = inner.iter().map(|len| len.get()).collect();
+        let mut fill = vec![0; stored.dtype().size()];
+        stored.copy(array.fill_value().as_ne_bytes(), &mut fill);
+        Ok(Self {
+            folder: folder.to_owned(),
+            shape,
+            stored,
+            chunk: pick(&lengths).map(|len| len as usize),
+            channel_stride: axes.channel.map_or(0, |at| lengths[at + 1..].iter().product::<u64>() as usize),
+            codecs,
+            sharding: sharding.map(|(sharding, _)| sharding),
+            fill,
+            axes,
+            rank: array.dimensionality(),
+            keys: array.chunk_key_encoding().clone(),
+            document: document.path,
+        })
     }
 
-    fn of(
-        folder: &Path,
-        meta: PathBuf,
-        array: Array<FilesystemStore>,
-        stored: Stored,
-        inner: Option<Vec<MetadataV3>>,
-    ) -> Result<Self, FormatError> {
-        let dims = array.shape().len();
-        let outer = array.chunk_shape(&vec![0; dims]);
-        let outer: Vec<u64> =
-            outer.map_err(|e| FormatError::corrupt(&meta, e.to_string()))?.iter().map(|side| side.get()).collect();
-        let shards = match array.subchunk_shape().filter(|_| array.is_exclusively_sharded()) {
-            Some(inner) => {
-                let per_shard = outer.iter().zip(&inner).map(|(outer, inner)| outer / inner.get()).collect();
-                let chunk: Vec<u64> = inner.iter().map(|side| side.get()).collect();
-                Some((Shards { cache: ArrayShardedReadableExtCache::new(&array), per_shard }, chunk))
-            }
-            None => None,
-        };
-        let (shards, chunk, chain) = match (shards, inner) {
-            (Some((shards, chunk)), Some(codecs)) => {
-                let chain = CodecChain::from_metadata(&codecs);
-                let chain = chain.map_err(|e| refused(&meta, ArrayCreateError::CodecsCreateError(e)))?;
-                (Some(shards), chunk, Arc::new(chain))
-            }
-            _ => (None, outer, array.codecs()),
-        };
-        let bytes = chunk.iter().try_fold(stored.size() as u64, |product, &side| product.checked_mul(side));
-        if bytes.is_none_or(|bytes| bytes > LARGEST_CHUNK) {
-            return Err(FormatError::corrupt(&meta, format!("chunks of {chunk:?} pixels are impossible")));
+    /// An error unless it has the shape and dtype that dataset.json says.
+    pub fn check(&self, height: u32, width: u32, dtype: Dtype) -> Result<(), FormatError> {
+        let [_, y, x] = self.shape;
+        if (y, x, self.stored.dtype()) == (u64::from(height), u64::from(width), dtype) {
+            return Ok(());
         }
-        let shape = chunk.iter().filter_map(|&side| NonZeroU64::new(side)).collect();
-        let is_raw = is_raw(&array, shards.is_some());
-        let fill = array.fill_value().as_ne_bytes().to_vec();
-        Ok(Self { folder: folder.to_owned(), meta, array, stored, chunk, is_raw, fill, chain, shape, shards })
+        let found = self.stored.dtype();
+        let problem = format!("{y}x{x} {found}; expected {height}x{width} {dtype}, as dataset.json says");
+        Err(FormatError::corrupt(&self.document, problem))
     }
 
-    /// Where the bytes of the chunk with these indices lie; `None`: it is not stored, so its pixels are the fill value.
-    pub fn piece(&self, indices: &[u64]) -> Result<Option<Piece>, FormatError> {
-        let Some(shards) = &self.shards else {
-            return Ok(Some(Piece { path: self.file(indices), range: None }));
-        };
-        let outer: Vec<u64> = indices.iter().zip(&shards.per_shard).map(|(index, per)| index / per).collect();
-        let path = self.file(&outer);
-        let found = self.array.subchunk_byte_range(&shards.cache, indices);
-        let broken = |e: zarrs::array::ArrayError| match path.metadata() {
-            Ok(about) if about.len() == 0 => FormatError::corrupt(&path, "empty file; expected a shard"),
-            _ => FormatError::corrupt(&path, format!("the index of the shard: {e}")),
-        };
-        match found.map_err(broken)? {
-            Some(ByteRange::FromStart(offset, Some(len))) if len <= 2 * LARGEST_CHUNK => {
-                Ok(Some(Piece { path, range: Some((offset, len as usize)) }))
-            }
-            Some(range) => Err(FormatError::corrupt(&path, format!("the index of the shard has a chunk at {range}"))),
-            None => Ok(None),
+    /// An error unless it has the channel.
+    pub fn check_channel(&self, channel: usize) -> Result<(), FormatError> {
+        if (channel as u64) < self.shape[0] {
+            return Ok(());
+        }
+        let problem = format!("channel {channel} does not exist; the image has {}", self.shape[0]);
+        Err(FormatError::corrupt(&self.document, problem))
+    }
+
+    /// The place (C, Y, X) among all axes; 0 on those of length 1.
+    pub fn index(&self, [c, y, x]: [usize; 3], index: &mut Vec<u64>) {
+        index.clear();
+        index.resize(self.rank, 0);
+        if let Some(at) = self.axes.channel {
+            index[at] = c as u64;
+        }
+        if let [.., last_but_one, last] = &mut index[..] {
+            (*last_but_one, *last) = (y as u64, x as u64);
         }
     }
 
-    fn file(&self, indices: &[u64]) -> PathBuf {
-        self.folder.join(self.array.chunk_key(indices).as_str())
+    /// The box at (C, Y, X) of this size among all axes.
+    pub fn ranges(&self, at: [usize; 3], size: [usize; 3]) -> Vec<Range<u64>> {
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        self.index(at, &mut first);
+        self.index([0, 1, 2].map(|axis| at[axis] + size[axis] - 1), &mut last);
+        first.into_iter().zip(last).map(|(first, last)| first..last + 1).collect()
     }
 
-    /// Decodes the bytes of a chunk, read from `path`: calls `with` with its pixels, C order, native byte order.
-    pub fn decode<R>(&self, path: &Path, bytes: &[u8], with: impl FnOnce(&[u8]) -> R) -> Result<R, FormatError> {
-        use zarrs::array::{ArrayToBytesCodecTraits, CodecOptions};
-        let options = CodecOptions::default().with_concurrent_target(1);
-        let (kind, fill) = (self.array.data_type(), self.array.fill_value());
-        let decoded = self.chain.decode(bytes.into(), &self.shape, kind, fill, &options);
-        let decoded = decoded.and_then(|decoded| Ok(decoded.into_fixed()?));
-        let decoded =
-            decoded.map_err(|e| FormatError::corrupt(path, format!("a chunk that cannot be decoded: {e}")))?;
-        let expected = self.chunk.iter().product::<u64>() as usize * self.stored.size();
-        if decoded.len() != expected {
-            let problem = format!("a chunk of {} bytes; expected {expected}", decoded.len());
-            return Err(FormatError::corrupt(path, problem));
-        }
-        Ok(with(&decoded))
+    /// Chunks of a shard along the channel axis.
+    pub fn channels_per_shard(&self) -> usize {
+        let counts = self.sharding.as_ref().zip(self.axes.channel);
+        counts.map_or(1, |(sharding, at)| sharding.counts[at] as usize)
     }
-}
 
-/// The library's view of a folder, whose path it wants as text.
-pub fn store(folder: &Path) -> Result<FilesystemStore, FormatError> {
-    if folder.to_str().is_none() {
-        let problem = format!("{}: the path is not UTF-8, which the zarrs library wants", folder.display());
-        return Err(FormatError::Unsupported(problem));
-    }
-    FilesystemStore::new(folder).map_err(|e| FormatError::corrupt(folder, e.to_string()))
-}
-
-/// Element type, from the metadata of either version.
-fn stored(meta: &Path, value: &serde_json::Value) -> Result<Stored, FormatError> {
-    let name = value.get("data_type").or_else(|| value.get("dtype"));
-    let name = name.and_then(serde_json::Value::as_str);
-    match name.map(|name| name.trim_start_matches(['<', '>', '|', '='])) {
-        Some("uint8" | "u1") => Ok(Stored::Ours(Dtype::U8)),
-        Some("uint16" | "u2") => Ok(Stored::Ours(Dtype::U16)),
-        Some("float32" | "f4") => Ok(Stored::Ours(Dtype::F32)),
-        Some("int8" | "i1") => Ok(Stored::I8),
-        Some("int16" | "i2") => Ok(Stored::I16),
-        Some(_) => {
-            let name = name.unwrap_or_default();
-            let known = "pcb reads 8 and 16 bit integers and 32 bit floats";
-            Err(FormatError::Unsupported(format!("{}: pixels of {name}; {known}", meta.display())))
-        }
-        None => Err(FormatError::corrupt(meta, "no data type; expected the metadata of a Zarr array")),
+    /// The file of the chunk, or shard, at `index` among all axes.
+    pub fn file(&self, index: &[u64], path: &mut PathBuf) {
+        path.clear();
+        path.push(&self.folder);
+        path.push(self.keys.encode(index).as_str());
     }
 }
 
-/// The codecs of inner chunks, if the array is in shards.
-fn inner_codecs(described: &ArrayMetadata) -> Option<Vec<MetadataV3>> {
-    let ArrayMetadata::V3(v3) = described else { return None };
-    let sharding = v3.codecs.iter().find(|codec| codec.name() == "sharding_indexed")?;
-    let codecs = sharding.configuration()?.get("codecs")?.clone();
-    serde_json::from_value(codecs).ok()
-}
-
-/// Whether chunks are plain little-endian pixels: no codec but `bytes`.
-fn is_raw(array: &Array<FilesystemStore>, sharded: bool) -> bool {
-    let value = serde_json::to_value(array.metadata()).unwrap_or_default();
-    let chain = match sharded {
-        false => value.get("codecs").cloned(),
-        true => value.pointer("/codecs/0/configuration/codecs").cloned(),
-    };
-    if let Some(codecs) = chain {
-        let only = codecs.as_array().filter(|codecs| codecs.len() == 1);
-        let name = only.and_then(|codecs| codecs[0].get("name")?.as_str());
-        let endian = codecs.pointer("/0/configuration/endian").and_then(serde_json::Value::as_str);
-        return name == Some("bytes") && endian != Some("big");
-    }
-    let is_null = |key: &str| value.get(key).is_none_or(|value| value.is_null() || *value == serde_json::json!([]));
-    let dtype = value.get("dtype").and_then(serde_json::Value::as_str).unwrap_or(">");
-    is_null("compressor") && is_null("filters") && value.get("order") == Some(&"C".into()) && !dtype.starts_with('>')
-}
-
-/// What the library refused, as ours.
-fn refused(meta: &Path, error: ArrayCreateError) -> FormatError {
-    let missing = matches!(
-        error,
-        ArrayCreateError::CodecsCreateError(PluginCreateError::Unsupported(_) | PluginCreateError::NameInvalid { .. })
-            | ArrayCreateError::UnsupportedZarrV2Array(_)
-            | ArrayCreateError::StorageTransformersCreateError(_)
-            | ArrayCreateError::AdditionalFieldUnsupportedError(_)
-            | ArrayCreateError::ChunkGridCreateError(PluginCreateError::Unsupported(_))
-            | ArrayCreateError::DataTypeCreateError(PluginCreateError::Unsupported(_))
-    );
-    match missing {
-        true => FormatError::Unsupported(format!("{}: {error}", meta.display())),
-        false => FormatError::corrupt(meta, format!("not the metadata of a Zarr array: {error}")),
+/// Bytes of a decoded chunk.
+fn chunk_bytes(document: &Document, shape: &[NonZeroU64], stored: Stored) -> Result<usize, FormatError> {
+    let pixels = shape.iter().try_fold(1_u64, |product, len| product.checked_mul(len.get()));
+    match pixels.and_then(|pixels| pixels.checked_mul(stored.size() as u64)) {
+        Some(bytes) if bytes <= LARGEST_CHUNK => Ok(bytes as usize),
+        _ => Err(document.unsupported(format!("chunks of {shape:?} pixels; pcb reads chunks up to 1 GiB"))),
     }
 }

@@ -1,99 +1,94 @@
-//! Reading crops out of the arrays of a plate.
+//! Crops out of the fields of plates. The metadata of a field are read when it is first touched, and kept.
 
 use std::path::PathBuf;
 
-use super::array::{Stored, ZarrArray};
-use super::crop::{Buffers, Image};
-use super::{FORMAT, arrays, meta};
 use crate::crop::Cutter;
 use crate::raw::grown;
-use crate::{FormatError, OpenSpec, Probe, Reader, Stage};
+use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage};
 
-/// Cuts crops out of arrays, each opened when first touched.
-pub struct ZarrReader {
+use super::array::Image;
+use super::region::{Buffers, Region};
+
+/// Where the channels of a site lie.
+pub trait Locate: Send {
+    /// Folder of the array that holds channel `channel` of site `site`, and its number there.
+    fn locate(&self, dataset: &Dataset, site: usize, channel: usize) -> (PathBuf, usize);
+}
+
+/// Reads crops of sites that are OME-Zarr images.
+pub struct ZarrReader<L> {
     spec: OpenSpec,
-    folders: Vec<PathBuf>,
-    /// Whether the arrays are somebody else's, whose axes their groups tell.
-    foreign: bool,
-    images: Vec<Option<Image>>,
+    locate: L,
+    /// For each site touched, its images: one, unless an import has its channels in several.
+    sites: Vec<Option<Vec<Source>>>,
     cutter: Cutter,
+    /// Source pixels of a crop that hangs over an edge, or whose channels lie in several images.
+    edge: Vec<u8>,
     buffers: Buffers,
-    /// Source pixels of a crop that needs padding or conversion.
-    canvas: Vec<u8>,
 }
 
-impl ZarrReader {
-    pub fn open(spec: &OpenSpec) -> Result<Self, FormatError> {
+/// One image of a site, and the places of its channels among those wanted.
+struct Source {
+    region: Region,
+    slots: Vec<usize>,
+}
+
+impl<L: Locate> ZarrReader<L> {
+    pub fn open(spec: &OpenSpec, locate: L) -> Result<Self, FormatError> {
         spec.check()?;
-        let foreign = spec.variant.stored == "source";
-        if !foreign {
-            spec.stored_folder(FORMAT.name)?;
-        }
-        let folders = arrays(&spec.dataset, spec.variant)?;
-        let images = folders.iter().map(|_| None).collect();
-        let (cutter, buffers, canvas) = (Cutter::default(), Buffers::default(), Vec::new());
-        Ok(Self { spec: spec.clone(), folders, foreign, images, cutter, buffers, canvas })
+        let sites = spec.dataset.info.sites.iter().map(|_| None).collect();
+        let buffers = Buffers::new().map_err(|e| FormatError::io(&spec.dataset.root, e))?;
+        Ok(Self { spec: spec.clone(), locate, sites, cutter: Cutter::default(), edge: Vec::new(), buffers })
     }
 
-    /// Opens the array of a site and compares it with what dataset.json says.
-    fn image(&self, site: usize) -> Result<Image, FormatError> {
-        let array = ZarrArray::open(&self.folders[site])?;
-        let dims = array.chunk.len();
-        let (c, y, x) = match (self.foreign, dims) {
-            (false, 3) => (Some(0), 1, 2),
-            _ => meta::axes(&self.folders[site], dims)?,
-        };
-        let mut image = Image { array, c, y, x };
-        image.check_order();
-        let (got, dtype) = (image.shape(), image.stored().dtype());
-        let (expected, wanted) = (self.spec.dataset.site_shape(site), self.spec.dataset.info.dtype);
-        let channels_fit = if self.foreign { got[0] >= expected[0] } else { got[0] == expected[0] };
-        if !channels_fit || got[1..] != expected[1..] || dtype != wanted {
-            let problem = format!("{dtype} {got:?}; expected {wanted} {expected:?}, as dataset.json says");
-            return Err(FormatError::corrupt(&image.array.meta, problem));
-        }
-        Ok(image)
-    }
-}
-
-impl Reader for ZarrReader {
-    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
-        let (site, window) = self.spec.window(object)?;
-        if self.images[site].is_none() {
-            self.images[site] = Some(self.image(site)?);
-        }
-        let Self { spec, images, cutter, buffers, canvas, .. } = self;
-        let Some(image) = &images[site] else { unreachable!("opened above") };
-        let [_, height, width] = spec.dataset.site_shape(site);
-        let rect = cutter.aim(window, height, width, spec.pad);
-        let plain = matches!(image.stored(), Stored::Ours(_));
-        if cutter.is_inside() && plain {
-            return image.read_rect(&spec.channels, rect, out, buffers, probe);
-        }
-        let stored = rect.area() * image.stored().size();
-        let canvas = grown(canvas, stored * spec.channels.len());
-        let touched =
-            if rect.area() == 0 { 0 } else { image.read_rect(&spec.channels, rect, canvas, buffers, probe)? };
-        let pixel = spec.dataset.info.dtype.size();
-        for (index, out) in out.chunks_exact_mut(spec.plane_bytes()).enumerate() {
-            let plane = &canvas[index * stored..(index + 1) * stored];
-            match image.stored() {
-                Stored::Ours(_) => cutter.cut_bytes(plane, rect.width(), pixel, out),
-                // Values of imported integers, whose conversion is part of reading them.
-                signed => cutter.cut_bytes(&to_f32(plane, signed), rect.width(), pixel, out),
+    fn open_site(&self, index: usize) -> Result<Vec<Source>, FormatError> {
+        let dataset = &self.spec.dataset;
+        let site = &dataset.info.sites[index];
+        // Folder, numbers of the channels there, their places among those wanted.
+        let mut folders: Vec<(PathBuf, Vec<usize>, Vec<usize>)> = Vec::new();
+        for (slot, &channel) in self.spec.channels.iter().enumerate() {
+            let (folder, number) = self.locate.locate(dataset, index, channel);
+            match folders.iter_mut().find(|(known, ..)| *known == folder) {
+                Some((_, numbers, slots)) => {
+                    numbers.push(number);
+                    slots.push(slot);
+                }
+                None => folders.push((folder, vec![number], vec![slot])),
             }
         }
-        probe.ended(Stage::Decode);
-        Ok(touched)
+        let source = |(folder, numbers, slots): (PathBuf, Vec<usize>, Vec<usize>)| {
+            let image = Image::open(&folder)?;
+            image.check(site.height, site.width, dataset.info.dtype)?;
+            Ok(Source { region: Region::new(image, &numbers)?, slots })
+        };
+        folders.into_iter().map(source).collect()
     }
 }
 
-/// Signed integers as f32 of the same value, native byte order.
-pub fn to_f32(bytes: &[u8], stored: Stored) -> Vec<u8> {
-    let values: Vec<f32> = match stored {
-        Stored::I8 => bytes.iter().map(|&byte| f32::from(byte.cast_signed())).collect(),
-        Stored::I16 => bytes.as_chunks::<2>().0.iter().map(|pair| f32::from(i16::from_ne_bytes(*pair))).collect(),
-        Stored::Ours(_) => return bytes.to_vec(),
-    };
-    bytemuck::cast_slice(&values).to_vec()
+impl<L: Locate> Reader for ZarrReader<L> {
+    fn read(&mut self, object: usize, out: &mut [u8], probe: &mut Probe<'_>) -> Result<u64, FormatError> {
+        let (index, window) = self.spec.window(object)?;
+        if self.sites[index].is_none() {
+            self.sites[index] = Some(self.open_site(index)?);
+        }
+        let sources = self.sites[index].as_deref_mut().unwrap_or_default();
+        let site = &self.spec.dataset.info.sites[index];
+        let pixel = self.spec.dataset.info.dtype.size();
+        let rect = self.cutter.aim(window, site.height as usize, site.width as usize, self.spec.pad);
+        if let ([source], true) = (&mut *sources, self.cutter.is_inside()) {
+            return source.region.read(rect, out, &mut self.buffers, probe);
+        }
+        let (plane, crop) = (rect.area() * pixel, self.spec.plane_bytes());
+        let mut touched = 0;
+        for source in sources {
+            let edge = grown(&mut self.edge, source.slots.len() * plane);
+            touched += source.region.read(rect, edge, &mut self.buffers, probe)?;
+            for (nth, slot) in source.slots.iter().enumerate() {
+                let (edge, out) = (&edge[nth * plane..(nth + 1) * plane], &mut out[slot * crop..(slot + 1) * crop]);
+                self.cutter.cut_bytes(edge, rect.width(), pixel, out);
+            }
+            probe.ended(Stage::Decode);
+        }
+        Ok(touched)
+    }
 }

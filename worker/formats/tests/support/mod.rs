@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod interop;
+pub mod zarr;
 
 use std::fs;
 use std::path::Path;
