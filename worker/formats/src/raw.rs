@@ -47,6 +47,16 @@ pub fn read_rows(file: &File, rows: Rows, out: &mut [u8], out_stride: usize, scr
     Ok(span as u64)
 }
 
+/// Copies `rows` of a mapped file into `out`, whose rows are `out_stride` bytes apart. Returns the bytes copied. Panics when
+/// they reach past the end of `bytes`.
+pub fn copy_rows(bytes: &[u8], rows: Rows, out: &mut [u8], out_stride: usize) -> u64 {
+    for (row, line) in out.chunks_mut(out_stride).take(rows.count).enumerate() {
+        let start = rows.offset as usize + row * rows.stride;
+        line[..rows.len].copy_from_slice(&bytes[start..start + rows.len]);
+    }
+    (rows.count * rows.len) as u64
+}
+
 /// The first `len` bytes of `buffer`, which grows when it is shorter.
 pub fn grown(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {

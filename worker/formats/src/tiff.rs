@@ -65,6 +65,10 @@ const fn site(name: &'static str, parameters: &'static str) -> Variant {
 }
 
 const STRIP_NONE: Variant = site("strip-none", "strips of 64 KiB (at least one row), uncompressed");
+const STRIP_NONE_MAPPED: Variant = site("strip-none-mmap", "strips of 64 KiB (at least one row), uncompressed")
+    .stored("strip-none")
+    .about("strips of 64 KiB (at least one row), uncompressed, mapped")
+    .mapped();
 const STRIP_LZW: Variant = site("strip-lzw", "strips of 64 KiB (at least one row), LZW without predictor");
 const STRIP_LZW_PREDICTOR: Variant = site(
     "strip-lzw-predictor",
@@ -72,9 +76,14 @@ const STRIP_LZW_PREDICTOR: Variant = site(
 );
 const STRIP_DEFLATE: Variant =
     site("strip-deflate", "strips of 64 KiB (at least one row), Deflate 6 without predictor");
-/// Tuned: a crop of 64 to 256 pixels meets 2 to 9 such tiles, each read with one call; tiles of 64 need up to 25 calls
+/// A crop of 64 to 256 pixels meets 2 to 9 such tiles, each read with one call; tiles of 64 need up to 25 calls
 /// for a few KiB less, tiles of 256 read twice the bytes.
-const TILE_NONE: Variant = site("tile128-none", "tiles of 128x128, uncompressed").role(Role::Tuned);
+const TILE_NONE: Variant = site("tile128-none", "tiles of 128x128, uncompressed");
+const TILE_NONE_MAPPED: Variant = site("tile128-none-mmap", "tiles of 128x128, uncompressed")
+    .stored("tile128-none")
+    .about("tiles of 128x128, uncompressed, mapped")
+    .mapped()
+    .role(Role::Tuned);
 const TILE_LZW: Variant = site("tile128-lzw", "tiles of 128x128, LZW without predictor");
 const TILE_LZW_PREDICTOR: Variant =
     site("tile128-lzw-predictor", "tiles of 128x128, LZW with horizontal predictor (f32: floating point predictor)");
@@ -90,9 +99,11 @@ const BIG_ZSTD: Variant = site("bigtiff-tile128-zstd", "BigTIFF; tiles of 128x12
 /// which are one strip a page, it is the best as well.
 const OME_VARIANTS: &[Variant] = &[
     STRIP_NONE.role(Role::Default),
+    STRIP_NONE_MAPPED,
     STRIP_LZW,
     STRIP_DEFLATE,
     TILE_NONE,
+    TILE_NONE_MAPPED,
     TILE_LZW,
     TILE_LZW_PREDICTOR,
     TILE_DEFLATE,
@@ -119,10 +130,12 @@ const OME_VARIANTS: &[Variant] = &[
 /// Default: LZW strips, as Harmony writes the plates of Operetta and Opera Phenix (JUMP).
 const TIFF_VARIANTS: &[Variant] = &[
     STRIP_NONE,
+    STRIP_NONE_MAPPED,
     STRIP_LZW.role(Role::Default),
     STRIP_LZW_PREDICTOR,
     STRIP_DEFLATE,
     TILE_NONE,
+    TILE_NONE_MAPPED,
     TILE_LZW,
     TILE_DEFLATE,
     TILE_ZSTD,
@@ -238,7 +251,9 @@ mod tests {
     fn every_name_of_the_tables_says_how_it_is_stored() {
         for variant in OME_VARIANTS.iter().chain(TIFF_VARIANTS).filter(|variant| variant.stored != "source") {
             let form = Form::of(variant.stored).expect("known");
-            assert_eq!(form, Form::of(variant.name).expect("known"), "{}", variant.name);
+            let name = variant.name.strip_suffix("-mmap").unwrap_or(variant.name);
+            assert_eq!(form, Form::of(name).expect("known"), "{}", variant.name);
+            assert_eq!(variant.mapped, variant.name.ends_with("-mmap"), "{}", variant.name);
         }
     }
 }

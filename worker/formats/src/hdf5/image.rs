@@ -14,6 +14,7 @@ use crate::crop::Rect;
 use crate::{FormatError, Pixels, Stage};
 
 use super::file::{self, refused};
+use super::mapped::Mapped;
 use super::slab;
 
 /// With gaps up to this many bytes between wanted rows, whole rows are read in one piece.
@@ -38,11 +39,14 @@ enum Storage {
     Plain { column: usize },
     /// Chunks of this shape that went through filters, and their mean size in bytes.
     Filtered { chunk: Vec<usize>, mean: f64 },
+    /// Pixels in one piece, reached past the library.
+    Mapped(Mapped),
 }
 
 impl Image {
-    /// Opens the dataset `name` of the file at `path` and checks that it has this dtype and shape.
-    pub fn open(path: &Path, name: &str, dtype: Dtype, shape: &[usize]) -> Result<Self, FormatError> {
+    /// Opens the dataset `name` of the file at `path` and checks that it has this dtype and shape. A contiguous one is
+    /// mapped if `mapped`, and read by the library otherwise.
+    pub fn open(path: &Path, name: &str, dtype: Dtype, shape: &[usize], mapped: bool) -> Result<Self, FormatError> {
         let (file, len) = file::open(path)?;
         let failed = |e| refused(path, &format!("dataset /{name}"), &e);
         let dataset = file.dataset(name).map_err(failed)?;
@@ -65,6 +69,7 @@ impl Image {
             (layout, _) => return Err(unsupported(path, name, &format!("its layout is {layout:?}"))),
         }
         let storage = match chunk {
+            None if mapped => Storage::Mapped(Mapped::open(path, name, &dataset, dtype, shape)?),
             Some(chunk) if filtered => {
                 let chunks: f64 = shape.iter().zip(&chunk).map(|(axis, chunk)| axis.div_ceil(*chunk) as f64).product();
                 // Looking all of them up costs a walk through their index; the file holds little else.
@@ -79,7 +84,7 @@ impl Image {
     /// The stage that a read is: the library does not part reading from decoding.
     pub fn stage(&self) -> Stage {
         match self.storage {
-            Storage::Plain { .. } => Stage::Read,
+            Storage::Plain { .. } | Storage::Mapped(_) => Stage::Read,
             Storage::Filtered { .. } => Stage::ReadDecode,
         }
     }
@@ -103,6 +108,7 @@ impl Image {
                 out.copy_from_slice(self.pixels(&place)?.bytes());
                 return Ok((chunks_met(&place, chunk) as f64 * mean) as u64);
             }
+            Storage::Mapped(mapped) => return Ok(mapped.read(record.unwrap_or(0), (first, count), rect, out)),
             Storage::Plain { column } => *column,
         };
         let (pixel, mut touched) = (self.dtype.size(), 0);

@@ -24,7 +24,7 @@ impl RecordReader {
         let path = spec.stored_folder(FORMAT.name)?.join(RECORDS);
         let [channels, height, width] = dataset.record_shape();
         let shape = [dataset.objects.rows.len(), channels, height, width];
-        let image = Image::open(&path, IMAGES, dataset.info.dtype, &shape)?;
+        let image = Image::open(&path, IMAGES, dataset.info.dtype, &shape, spec.variant.mapped)?;
         Ok(Self { part, image, runs: runs(&spec.channels) })
     }
 }

@@ -40,7 +40,7 @@ impl Reader for SiteReader {
             slot => {
                 let path = dataset.stored_dir(FORMAT.name, self.spec.variant).join(format!("{}.h5", site.name()));
                 let (dtype, shape) = (dataset.info.dtype, dataset.site_shape(index));
-                slot.insert(Image::open(&path, IMAGE, dtype, &shape)?)
+                slot.insert(Image::open(&path, IMAGE, dtype, &shape, self.spec.variant.mapped)?)
             }
         };
         let rect = self.cutter.aim(window, site.height as usize, site.width as usize, self.spec.pad);

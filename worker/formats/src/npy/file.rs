@@ -99,18 +99,12 @@ impl PlaneFile {
     ) -> Result<u64, FormatError> {
         let offset = self.offset(plane, rect.y0, rect.x0);
         let (len, stride) = (rect.width() * self.pixel, self.width * self.pixel);
+        let rows = Rows { offset: offset as u64, count: rect.height(), len, stride };
         let file = match source {
-            Source::Mapped(bytes) => {
-                for (row, line) in out.chunks_exact_mut(len).enumerate() {
-                    let start = offset + row * stride;
-                    line.copy_from_slice(&bytes[start..start + len]);
-                }
-                return Ok((len * rect.height()) as u64);
-            }
+            Source::Mapped(bytes) => return Ok(raw::copy_rows(bytes, rows, out, len)),
             Source::Kept(file) => file,
             Source::Opened(file) => file,
         };
-        let rows = Rows { offset: offset as u64, count: rect.height(), len, stride };
         raw::read_rows(file, rows, out, len, scratch).map_err(|e| FormatError::io(&self.path, e))
     }
 

@@ -11,7 +11,7 @@ use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage};
 use super::form::Form;
 use super::ome;
 use super::page::{Page, PageInfo};
-use super::plane::{Buffers, Plane, check};
+use super::plane::{Buffers, Plane, Source, check};
 use super::write::{self, Image};
 
 /// File of the record of row `object` of the object table.
@@ -65,7 +65,7 @@ impl Reader for RecordReader {
         let found = Page::read_many(path, &file, pages)?;
         for ((number, page), out) in pages.iter().zip(&found).zip(out.chunks_exact_mut(part.spec.plane_bytes())) {
             check(path, *number, page.info, *expected)?;
-            touched += Plane { path, file: &file, page }.read_rect(part.rect, out, buffers, probe)?;
+            touched += Plane { path, source: Source::File(&file), page }.read_rect(part.rect, out, buffers, probe)?;
         }
         drop(file);
         part.pad(site, window, out);

@@ -11,11 +11,20 @@ use crate::{FormatError, Probe, Stage};
 use super::page::{Page, PageInfo};
 use super::unpack::Unpacker;
 
+/// How the bytes of a file are reached.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// Read at their offsets.
+    File(&'a File),
+    /// All of the file, mapped.
+    Mapped(&'a [u8]),
+}
+
 /// One page of an open file.
 #[derive(Clone, Copy)]
 pub struct Plane<'a> {
     pub path: &'a Path,
-    pub file: &'a File,
+    pub source: Source<'a>,
     pub page: &'a Page,
 }
 
@@ -88,13 +97,22 @@ impl Plane<'_> {
         let first = part.y0 * row + part.x0 * stored;
         if page.is_raw() {
             let rows = Rows { offset: offset + first as u64, count: part.height(), len: line, stride: row };
-            let touched = raw::read_rows(self.file, rows, out, stride, &mut buffers.scratch)
-                .map_err(|e| FormatError::io(self.path, e))?;
+            let touched = match self.source {
+                Source::File(file) => raw::read_rows(file, rows, out, stride, &mut buffers.scratch),
+                Source::Mapped(bytes) => Ok(raw::copy_rows(bytes, rows, out, stride)),
+            };
+            let touched = touched.map_err(|e| FormatError::io(self.path, e))?;
             probe.ended(Stage::Read);
             return Ok(touched);
         }
-        let packed = grown(&mut buffers.packed, len);
-        self.file.read_exact_at(packed, offset).map_err(|e| FormatError::io(self.path, e))?;
+        let packed = match self.source {
+            Source::File(file) => {
+                let packed = grown(&mut buffers.packed, len);
+                file.read_exact_at(packed, offset).map_err(|e| FormatError::io(self.path, e))?;
+                packed
+            }
+            Source::Mapped(bytes) => &bytes[offset as usize..offset as usize + len],
+        };
         probe.ended(Stage::Read);
         let pixels = grown(&mut buffers.chunk, page.chunk_height * row);
         let place = |problem| format!("chunk {chunk} at byte {offset} {problem}");

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memmap2::Mmap;
+
 use crate::crop::Cutter;
 use crate::raw::grown;
-use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage};
+use crate::{Dataset, FormatError, OpenSpec, Probe, Reader, Stage, mmap};
 
 use super::page::{Page, PageInfo};
-use super::plane::{Buffers, Plane, check};
+use super::plane::{Buffers, Plane, Source, check};
 
 /// Says where channel `channel` of site `site` lies: file and page.
 pub type Locate = fn(&Dataset, folder: &Path, site: usize, channel: usize) -> (PathBuf, u32);
@@ -27,10 +29,17 @@ pub struct TiffReader {
     buffers: Buffers,
 }
 
+/// A file that its channels share.
+#[derive(Clone)]
+enum Bytes {
+    File(Arc<File>),
+    Mapped(Arc<Mmap>),
+}
+
 /// One channel of one site.
 struct Channel {
     path: PathBuf,
-    file: Arc<File>,
+    bytes: Bytes,
     page: Page,
 }
 
@@ -58,14 +67,29 @@ impl TiffReader {
         // Neighbours in one file share its descriptor and one walk along its directories.
         for located in located.chunk_by(|(a, _), (b, _)| a == b) {
             let path = &located[0].0;
-            let file = Arc::new(File::open(path).map_err(|e| FormatError::io(path, e))?);
+            let file = File::open(path).map_err(|e| FormatError::io(path, e))?;
             let numbers: Vec<u32> = located.iter().map(|&(_, number)| number).collect();
-            for (number, page) in numbers.iter().zip(Page::read_many(path, &file, &numbers)?) {
+            let pages = Page::read_many(path, &file, &numbers)?;
+            let bytes = self.bytes(path, file, &pages)?;
+            for (number, page) in numbers.iter().zip(pages) {
                 check(path, *number, page.info, expected)?;
-                channels.push(Channel { path: path.clone(), file: file.clone(), page });
+                channels.push(Channel { path: path.clone(), bytes: bytes.clone(), page });
             }
         }
         Ok(channels)
+    }
+
+    /// The file in the way that the variant reads it.
+    fn bytes(&self, path: &Path, file: File, pages: &[Page]) -> Result<Bytes, FormatError> {
+        if !self.spec.variant.mapped {
+            return Ok(Bytes::File(Arc::new(file)));
+        }
+        let map = mmap::map(path, &file)?;
+        let end = pages.iter().flat_map(|page| &page.chunks).map(|&(offset, len)| offset + len as u64).max();
+        if end > Some(map.len() as u64) {
+            return Err(FormatError::corrupt(path, "its length changed while it was opened"));
+        }
+        Ok(Bytes::Mapped(Arc::new(map)))
     }
 }
 
@@ -81,7 +105,11 @@ impl Reader for TiffReader {
         let rect = self.cutter.aim(window, site.height as usize, site.width as usize, self.spec.pad);
         let mut touched = 0;
         for (channel, out) in channels.iter().zip(out.chunks_exact_mut(self.spec.plane_bytes())) {
-            let plane = Plane { path: &channel.path, file: &channel.file, page: &channel.page };
+            let source = match &channel.bytes {
+                Bytes::File(file) => Source::File(file),
+                Bytes::Mapped(map) => Source::Mapped(map),
+            };
+            let plane = Plane { path: &channel.path, source, page: &channel.page };
             if self.cutter.is_inside() {
                 touched += plane.read_rect(rect, out, &mut self.buffers, probe)?;
             } else {
