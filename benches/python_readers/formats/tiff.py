@@ -132,10 +132,11 @@ def readers(form, dataset):
         paths = sorted(form.files)
         return {"tifffile imread": lambda: RecordsByImread(paths), "tifffile pages": lambda: Records(paths)}
     where = places(form, dataset)
-    path, number = where[0][0]
-    with tifffile.TiffFile(path) as file:
-        mappable = file.pages.get(number, aspage=True).is_memmappable
     kinds = {"tifffile asarray": Whole, "tifffile zarr": ZarrView, "tifffile segments": Segments}
-    if mappable:
-        kinds["tifffile memmap"] = Mapped
+    if form.variant.endswith("-mmap"):
+        path, number = where[0][0]
+        with tifffile.TiffFile(path) as file:
+            mappable = file.pages.get(number, aspage=True).is_memmappable
+        # It maps strips that follow each other; tiles it cannot.
+        kinds = {"tifffile memmap": Mapped} if mappable else kinds
     return {label: (lambda kind=kind: kind(where)) for label, kind in kinds.items()}
