@@ -1,6 +1,7 @@
 //! How often `pcb-compare` errs: process medians of 586 real benchmarks, each measured by 10 identical processes,
 //! split at random into 5 against 5, in suites of 20 cases. Nothing changed, so every alarm is false; then every new
-//! side is made slower by a known factor. `cargo run --release --example error_rates [SPLITS]`.
+//! side is made slower by a known factor. Beside it what simpler rules would say on the same runs.
+//! `cargo run --release --example error_rates [SPLITS]`.
 
 #[path = "../tests/compare/support.rs"]
 #[expect(dead_code, reason = "what the tests need beside it")]
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use pcb::compare::{Settings, VERDICTS, Verdict};
-use pcb::stats::wilson;
+use pcb::stats::{benjamini_hochberg, holm, mann_whitney_exact, welch_log, wilson};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -38,7 +39,7 @@ fn main() -> anyhow::Result<()> {
 
     println!("{} benchmarks x {splits} splits, {REPEATS} against {REPEATS}, suites of {SUITE}", benchmarks.len());
     println!("(95 % Wilson intervals; splits of one benchmark depend on each other, so they are a little too narrow)");
-    for slowdown in [0.0, 0.05, 0.10, 0.20] {
+    for slowdown in [0.0, 0.02, 0.05, 0.10, 0.20] {
         let mut tally = Tally::default();
         let mut random = StdRng::seed_from_u64(1);
         for _ in 0..splits {
@@ -53,13 +54,16 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Rules that other tools use, on the same runs.
+const SIMPLER: [&str; 4] = ["Welch p < .05", "Mann-Whitney p < .05", "Welch, BH .05", "Welch, Holm .05"];
+
 /// What was counted.
 #[derive(Default)]
 struct Tally {
     cases: u64,
     verdicts: BTreeMap<Verdict, u64>,
-    /// Cases with p < .05 before any adjustment or margin.
-    raw: u64,
+    /// Alarms of simpler rules, without a margin: cases and suites.
+    simpler: [(u64, u64); 4],
     suites: u64,
     /// Suites with a regression or an improvement.
     alarmed: u64,
@@ -79,17 +83,38 @@ impl Tally {
         let alarms = |verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
         self.suites += 1;
         self.alarmed += u64::from(comparison.rows.iter().any(|row| alarms(row.verdict)));
+        self.compare_simply(suite, factor);
         for row in &comparison.rows {
             self.cases += 1;
-            self.raw += u64::from(row.change.is_some_and(|change| change.p < 0.05));
             *self.verdicts.entry(row.verdict).or_default() += 1;
+        }
+    }
+
+    fn compare_simply(&mut self, suite: &[Vec<f64>], factor: f64) {
+        let sides = |processes: &Vec<f64>| {
+            let new: Vec<f64> = processes[REPEATS..].iter().map(|s| s * factor).collect();
+            (processes[..REPEATS].to_vec(), new)
+        };
+        let p = |test: fn(&[f64], &[f64]) -> Option<f64>| -> Vec<f64> {
+            suite.iter().map(sides).map(|(base, new)| test(&base, &new).unwrap_or(1.0)).collect()
+        };
+        let welch = p(|base, new| Some(welch_log(base, new)?.p));
+        let rules = [welch.clone(), p(mann_whitney_exact), benjamini_hochberg(&welch), holm(&welch)];
+        for (count, p) in self.simpler.iter_mut().zip(rules) {
+            let alarms = p.iter().filter(|p| **p < 0.05).count() as u64;
+            *count = (count.0 + alarms, count.1 + u64::from(alarms > 0));
         }
     }
 
     fn print(&self, slowdown: f64) {
         println!("\ntrue change: {:+.0} %", slowdown * 100.0);
         let count = |verdict: Verdict| self.verdicts.get(&verdict).copied().unwrap_or(0);
-        share("p < .05, unadjusted", self.raw, self.cases);
+        for (name, (cases, suites)) in SIMPLER.iter().zip(self.simpler) {
+            share(name, cases, self.cases);
+            if slowdown == 0.0 {
+                share("  suites with any", suites, self.suites);
+            }
+        }
         for row in VERDICTS.iter().filter(|row| count(row.verdict) > 0) {
             share(row.word, count(row.verdict), self.cases);
         }

@@ -12,8 +12,10 @@ mod judge;
 pub mod junit;
 pub mod markdown;
 mod metric;
+mod overall;
 mod pairs;
 mod rows;
+mod sides;
 pub mod text;
 mod verdict;
 mod words;
@@ -21,6 +23,7 @@ mod words;
 pub use differences::Difference;
 pub use inputs::{Inputs, InputsError, Source};
 pub use metric::{METRICS, Metric, MetricRow};
+pub use overall::Overall;
 pub use pairs::{Ambiguous, Key};
 pub use rows::{Change, Row, Side};
 pub use verdict::{VERDICTS, Verdict};
@@ -33,6 +36,17 @@ pub const DEFAULT_MARGIN: f64 = 0.03;
 /// Level of the tests, if nothing else is asked for.
 pub const DEFAULT_ALPHA: f64 = 0.05;
 
+/// How p-values are adjusted for the number of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Adjust {
+    /// Bounds the chance of any false alarm: for decisions.
+    #[default]
+    Holm,
+    /// Bounds the share of false ones among the alarms (Benjamini and Hochberg): for looking around.
+    Bh,
+}
+
 /// How to compare.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -42,6 +56,8 @@ pub struct Settings {
     pub margin: f64,
     /// Level of the tests. Intervals have level 1 − alpha, those for equivalence 1 − 2·alpha.
     pub alpha: f64,
+    /// How p-values are adjusted over the cases of a track.
+    pub adjust: Adjust,
     /// Keys left out of the match, beside `state`.
     pub across: Vec<Key>,
     /// Only cases whose id this finds.
@@ -50,7 +66,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { metric: None, margin: DEFAULT_MARGIN, alpha: DEFAULT_ALPHA, across: Vec::new(), filter: None }
+        Self {
+            metric: None,
+            margin: DEFAULT_MARGIN,
+            alpha: DEFAULT_ALPHA,
+            adjust: Adjust::Holm,
+            across: Vec::new(),
+            filter: None,
+        }
     }
 }
 
@@ -69,6 +92,8 @@ pub struct Comparison {
     pub margin: f64,
     /// Level of the tests.
     pub alpha: f64,
+    /// How p-values were adjusted over the cases of a track.
+    pub adjust: Adjust,
     /// Keys left out of the match, beside `state`.
     pub across: Vec<Key>,
     /// What differs between the two sides' machines, programs and plans.
@@ -79,6 +104,8 @@ pub struct Comparison {
     pub alone: usize,
     /// Cases that neither side supports, which therefore have no row.
     pub unsupported: usize,
+    /// The geometric mean over all cases; with `by` one for each value. Empty where there are fewer than two cases.
+    pub overall: Vec<Overall>,
     /// One row for each case; the worst first.
     pub rows: Vec<Row>,
 }
@@ -104,28 +131,27 @@ pub fn compare_values(inputs: &[Inputs], key: Key, settings: &Settings) -> Resul
         settings.across.push(key);
     }
     let Some(first) = inputs.first() else { return Err(CompareError::NothingGiven) };
-    let mut drafts = Vec::new();
-    let mut unsupported = 0;
+    let (mut all, mut unsupported, mut alone) = (Vec::new(), 0, 0);
     for inputs in inputs {
-        let found = draft(inputs, &settings)?;
-        drafts.extend(found.0);
-        unsupported += found.1;
+        let (mut drafts, neither) = draft(inputs, &settings)?;
+        unsupported += neither;
+        // Not every format has every layout: inside one file that is no gap in the measurement.
+        let found = drafts.len();
+        drafts.retain(|draft| draft.row.verdict != Verdict::Missing);
+        alone += found - drafts.len();
+        all.push((inputs, drafts));
     }
-    // Not every format has every layout: inside one file that is no gap in the measurement.
-    let all = drafts.len();
-    drafts.retain(|draft| draft.row.verdict != Verdict::Missing);
-    let alone = all - drafts.len();
-    Ok(Comparison { by: Some(key), alone, ..judged(first, drafts, unsupported, &settings) })
+    Ok(Comparison { by: Some(key), alone, ..judged(first, all, unsupported, &settings) })
 }
 
 /// Compares.
 pub fn compare(inputs: &Inputs, settings: &Settings) -> Result<Comparison, CompareError> {
     let (drafts, unsupported) = draft(inputs, settings)?;
-    Ok(judged(inputs, drafts, unsupported, settings))
+    Ok(judged(inputs, vec![(inputs, drafts)], unsupported, settings))
 }
 
 /// The rows before they are judged, and how many cases neither side supports.
-fn draft(inputs: &Inputs, settings: &Settings) -> Result<(Vec<rows::Draft>, usize), CompareError> {
+fn draft<'a>(inputs: &'a Inputs<'a>, settings: &Settings) -> Result<(Vec<rows::Draft<'a>>, usize), CompareError> {
     if settings.metric.is_none() && settings.across.iter().any(Key::is_state) {
         return Err(CompareError::StatesWithoutMetric);
     }
@@ -138,19 +164,29 @@ fn draft(inputs: &Inputs, settings: &Settings) -> Result<(Vec<rows::Draft>, usiz
     Ok((drafts, unsupported))
 }
 
-fn judged(inputs: &Inputs, drafts: Vec<rows::Draft>, unsupported: usize, settings: &Settings) -> Comparison {
+fn judged(
+    first: &Inputs,
+    drafts: Vec<(&Inputs, Vec<rows::Draft>)>,
+    unsupported: usize,
+    settings: &Settings,
+) -> Comparison {
+    let overall = |(inputs, drafts): &(&Inputs, Vec<_>)| {
+        overall::overall(drafts, inputs.paired, inputs.values_of(), settings.alpha)
+    };
     Comparison {
-        base: inputs.base.source(),
-        new: inputs.new.source(),
-        paired: inputs.paired,
+        base: first.base.source(),
+        new: first.new.source(),
+        paired: first.paired,
         metric: settings.metric,
         margin: settings.margin,
         alpha: settings.alpha,
+        adjust: settings.adjust,
         across: settings.across.clone(),
-        differences: differences::between(inputs),
+        differences: differences::between(first),
         unsupported,
         by: None,
         alone: 0,
+        overall: drafts.iter().filter_map(overall).collect(),
         rows: judge::judge(drafts, settings),
     }
 }

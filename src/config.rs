@@ -13,6 +13,9 @@ pub use read::{ConfigError, parse};
 pub use time::Span;
 pub use values::{Size, Values};
 
+/// Blocks before which no case is left out for its precision: the least for a distribution-free interval of the median.
+pub const LEAST_BLOCKS: u32 = 6;
+
 /// A run config. Every key has a default but `sweep`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -21,6 +24,11 @@ pub struct Config {
     pub seed: u64,
     /// Runs of each case; each block has one of every case.
     pub repeats: u32,
+    /// Half width that the interval of every case may have, as a share: after [`LEAST_BLOCKS`] a case is left out as soon as it
+    /// is known so well. 0: every case has `repeats` runs.
+    pub precision: f64,
+    /// With `precision`: runs of a case at most.
+    pub max_repeats: u32,
     /// Samples of an index list; 0: every object once.
     pub samples: u64,
     /// Crops past an edge: `reflect` or `zero`.
@@ -136,6 +144,8 @@ impl Default for Config {
         Self {
             seed: 1,
             repeats: 6,
+            precision: 0.0,
+            max_repeats: 30,
             samples: 0,
             pad: Pad::Reflect,
             timeout: Span::from_secs(300),
@@ -211,6 +221,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("transforms", include_str!("../configs/examples/transforms.toml")),
     ("formats", include_str!("../configs/formats.toml")),
     ("full", include_str!("../configs/examples/full.toml")),
+    ("features", include_str!("../configs/examples/features.toml")),
 ];
 
 /// The text of a shipped config.

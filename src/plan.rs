@@ -22,8 +22,10 @@ pub struct Plan {
     pub pruned: Vec<Pruned>,
     /// Names of the worker builds: one, or two for an A/B.
     pub builds: Vec<String>,
-    /// Number of blocks.
+    /// Number of blocks; with `precision` at most so many.
     pub repeats: u32,
+    /// Half width, as a share, of the interval with which a case is known well enough to be left out of further blocks.
+    pub precision: Option<f64>,
     /// Seed of the order.
     pub seed: u64,
     /// SHA-256 over cases, builds, repeats, seed and config: equal digests, equal plans.
@@ -47,7 +49,9 @@ impl Plan {
     /// Orders `cases` into blocks. `config` is what they came from.
     pub fn new(config: &Config, cases: Vec<Case>, pruned: Vec<Pruned>, builds: Vec<String>) -> Self {
         let digest = digest(config, &cases, &builds);
-        Self { cases, pruned, builds, repeats: config.repeats, seed: config.seed, digest }
+        let precision = (config.precision > 0.0).then_some(config.precision);
+        let repeats = if precision.is_some() { config.max_repeats } else { config.repeats };
+        Self { cases, pruned, builds, repeats, precision, seed: config.seed, digest }
     }
 
     /// The runs, in order. A block is made when it is reached: a plan may be huge.

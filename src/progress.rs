@@ -103,6 +103,10 @@ impl Progress {
                 }
                 self.started = Some(Instant::now());
             }
+            Event::Reached { case } => {
+                let id = case.to_string();
+                self.left.iter_mut().filter(|((case, _), _)| *case == id).for_each(|(_, (runs, _))| *runs = 0);
+            }
             Event::Ended(run) => self.ended(run),
         }
     }

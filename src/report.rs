@@ -12,6 +12,7 @@ pub mod listing;
 pub mod markdown;
 mod notes;
 pub mod plot;
+pub mod precision;
 pub mod summary;
 mod table;
 pub mod text;

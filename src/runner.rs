@@ -1,6 +1,7 @@
 //! Walks a plan: checks pixels, sets the cache state, runs one worker after another, and hands out rows.
 
 mod build;
+mod goal;
 mod request;
 mod row;
 
@@ -22,6 +23,7 @@ use crate::results::{CacheProof, Noise, Outcome, Run};
 use crate::session::{self, NoPauses, Pauses, Report, Spec};
 
 pub use build::{Build, BuildError, find, probe};
+use goal::Goal;
 
 /// Everything a plan needs to be run.
 pub struct Runner<'a> {
@@ -75,6 +77,11 @@ pub enum Event<'a> {
         /// Name of its build.
         build: &'a str,
     },
+    /// A case is known as precisely as was asked for, and is left out of this block.
+    Reached {
+        /// The case.
+        case: &'a Case,
+    },
     /// A run has ended, or was not made since its case cannot be measured.
     Ended(Box<Run>),
 }
@@ -102,8 +109,22 @@ impl Runner<'_> {
                 settled.insert((run.case.to_string(), run.build.clone()));
             }
         }
+        let mut goal = Goal::new(self.plan.precision, self.plan.builds.len());
+        goal.iter_mut().for_each(|goal| done.iter().for_each(|run| goal.add(run)));
         let mut checks = BTreeMap::new();
+        // Decided once a block, so that every build of a case has its run in it.
+        let mut reached: (u32, BTreeSet<usize>) = (0, BTreeSet::new());
         for step in self.plan.steps() {
+            if let Some(goal) = goal.as_ref().filter(|_| reached.0 != step.block) {
+                let precise = |index: &usize| goal.reached(&self.plan.cases[*index], step.block);
+                reached = (step.block, (0..self.plan.cases.len()).filter(precise).collect());
+                for &index in &reached.1 {
+                    on(Event::Reached { case: &self.plan.cases[index] })?;
+                }
+            }
+            if reached.1.contains(&step.case) {
+                continue;
+            }
             let case = &self.plan.cases[step.case];
             let build = &self.plan.builds[step.build];
             let key = (case.to_string(), build.clone());
@@ -138,6 +159,7 @@ impl Runner<'_> {
             if settles(&run.outcome) {
                 settled.insert(key);
             }
+            goal.iter_mut().for_each(|goal| goal.add(&run));
             on(Event::Ended(Box::new(run)))?;
         }
         Ok(End::Complete)

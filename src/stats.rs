@@ -4,19 +4,29 @@
 //! function answers `None` where its input cannot carry the answer (too few values, a NaN, a logarithm of nothing), so
 //! that no NaN ever leaves this module. How often comparisons built on it err is measured by `examples/error_rates.rs`.
 
+mod adjust;
+mod bootstrap;
 mod center;
+mod change_points;
+mod course;
 mod distribution;
-mod holm;
+mod hierarchical;
 mod log_ratio;
+mod mann_whitney;
 mod quantile;
 mod repeats;
 mod share;
 
+pub use adjust::{benjamini_hochberg, holm};
+pub use bootstrap::{Pairing, Process, bootstrap_log_ratio};
 pub use center::{Center, MedianInterval, Summary, geometric_mean, median_interval, summarize};
-pub use holm::holm;
+pub use change_points::change_points;
+pub use course::{Class, Course, class_of_case, classify, course};
+pub use hierarchical::{Levels, levels};
 pub use log_ratio::{LogRatio, paired_log, welch_log};
+pub use mann_whitney::mann_whitney_exact;
 pub use quantile::{mad, median, min_samples, quantile, quantile_of_sorted};
-pub use repeats::{Noise, repeats_for};
+pub use repeats::{Noise, repeats_for, runs_for_half_width};
 pub use share::wilson;
 
 /// A closed interval.

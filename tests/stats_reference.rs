@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pcb::stats::{holm, mad, median, median_interval, quantile, welch_log};
+use pcb::stats::{
+    Pairing, Process, benjamini_hochberg, bootstrap_log_ratio, holm, mad, mann_whitney_exact, median, median_interval,
+    quantile, welch_log,
+};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -19,6 +22,8 @@ struct TwoSamples {
     a: Vec<f64>,
     b: Vec<f64>,
     welch_log: Welch,
+    mannwhitney_exact_p: f64,
+    bootstrap_median_ratio_percentile_ci95: [f64; 2],
     mad_a: f64,
     median_a: f64,
     quantiles_type7_a: BTreeMap<String, f64>,
@@ -38,6 +43,7 @@ struct Welch {
 struct Adjusted {
     p: Vec<f64>,
     holm: Vec<f64>,
+    bh: Vec<f64>,
 }
 
 #[derive(Deserialize)]
@@ -98,11 +104,40 @@ fn quantiles_and_mad_agree_with_numpy() {
 }
 
 #[test]
-fn holm_agrees_with_statsmodels() {
+fn ranks_agree_with_scipy() {
+    let Some(reference) = reference() else { return };
+    for case in reference.two_samples {
+        let got = mann_whitney_exact(&case.a, &case.b).expect("no ties");
+        assert_close(got, case.mannwhitney_exact_p, "exact p");
+        assert_close(mann_whitney_exact(&case.b, &case.a).expect("no ties"), got, "p of the swap");
+    }
+}
+
+#[test]
+fn the_bootstrap_agrees_with_scipy_within_its_own_error() {
+    let Some(reference) = reference() else { return };
+    for case in reference.two_samples {
+        let side = |values: &[f64]| -> Vec<Process> {
+            values.iter().map(|&value| Process { value, samples: Vec::new() }).collect()
+        };
+        let got = bootstrap_log_ratio(&side(&case.a), &side(&case.b), Pairing::None, 0.95).expect("runs");
+        // The ends are quantiles of few distinct medians, so that another seed can move one to its neighbour: a few
+        // percent of the width.
+        let [low, high] = case.bootstrap_median_ratio_percentile_ci95.map(f64::ln);
+        let error = (got.low - low).abs().max((got.high - high).abs()) / (high - low);
+        assert!(error < 0.08, "[{}, {}] against [{low}, {high}]: off by {error} of its width", got.low, got.high);
+    }
+}
+
+#[test]
+fn adjusted_p_values_agree_with_statsmodels() {
     let Some(reference) = reference() else { return };
     for case in reference.p_adjust {
-        for (got, expected) in holm(&case.p).into_iter().zip(case.holm) {
-            assert_close(got, expected, "adjusted p");
+        for (adjusted, expected) in [(holm(&case.p), case.holm), (benjamini_hochberg(&case.p), case.bh)] {
+            assert_eq!(adjusted.len(), expected.len());
+            for (got, expected) in adjusted.into_iter().zip(expected) {
+                assert_close(got, expected, "adjusted p");
+            }
         }
     }
 }

@@ -9,12 +9,12 @@ use clap_complete::Shell;
 use regex::Regex;
 
 use super::exit;
-use crate::compare::{Comparison, DEFAULT_ALPHA, Key, METRICS, Metric, Settings, VERDICTS, Verdict};
+use crate::compare::{Adjust, Comparison, DEFAULT_ALPHA, Key, METRICS, Metric, Settings, VERDICTS, Verdict};
 
 /// Compares two result files of pcb-run, or the two builds measured in one.
 ///
 /// Each run counts as one value. Runs are compared on logs (Welch's t test; paired by block if one file holds both
-/// builds), p-values are adjusted by Holm over the cases of a track, and each case gets one verdict. A ratio above 1
+/// builds), p-values are adjusted over the cases of a track, and each case gets one verdict. A ratio above 1
 /// means that NEW is slower, whatever the metric.
 #[derive(Debug, Parser)]
 #[command(name = "pcb-compare", version, after_help = AFTER_HELP, max_term_width = 120)]
@@ -29,11 +29,14 @@ pub struct Args {
     #[arg(long, value_name = "METRIC", value_parser = metric())]
     pub metric: Option<Metric>,
     /// Least effect that counts, as 3% or 0.03
-    #[arg(long, value_name = "SHARE", value_parser = margin, default_value = "3%")]
+    #[arg(long, value_name = "SHARE", value_parser = super::share, default_value = "3%")]
     pub margin: f64,
     /// Level of the tests; intervals have level 1 - ALPHA
     #[arg(long, value_name = "ALPHA", value_parser = alpha, default_value_t = DEFAULT_ALPHA)]
     pub alpha: f64,
+    /// How p-values are adjusted over the cases of a track
+    #[arg(long, value_name = "METHOD", default_value = "holm")]
+    pub adjust: AdjustArg,
     /// Parts of the case id to leave out of the match: track, dataset, format, layout, pattern, crop, tier, host, state
     #[arg(long, value_name = "KEY[,KEY]", value_delimiter = ',')]
     pub across: Vec<Key>,
@@ -73,6 +76,15 @@ pub struct Args {
     /// Print the man page
     #[arg(long, hide = true)]
     pub man: bool,
+}
+
+/// How p-values are adjusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AdjustArg {
+    /// Holm: bounds the chance of any false alarm
+    Holm,
+    /// Benjamini and Hochberg: bounds the share of false ones among the alarms; for looking around
+    Bh,
 }
 
 /// What `--by` takes: a part of the case id, and its values, the first of which is the base.
@@ -160,17 +172,6 @@ fn verdict() -> impl TypedValueParser<Value = Verdict> {
     })
 }
 
-/// `3%` or `0.03`. A plain number of 1 or more is refused: `3` could be meant either way.
-fn margin(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
-    let share = number.parse::<f64>().map_err(|e| e.to_string())? * unit;
-    match share {
-        _ if unit == 1.0 && share >= 1.0 => Err(format!("is it {text}% or {text} times? write {text}%")),
-        _ if (0.0..=10.0).contains(&share) => Ok(share),
-        _ => Err("expected 0% to 1000%".to_owned()),
-    }
-}
-
 fn alpha(text: &str) -> Result<f64, String> {
     let alpha: f64 = text.parse().map_err(|e: std::num::ParseFloatError| e.to_string())?;
     if alpha > 0.0 && alpha < 0.5 { Ok(alpha) } else { Err("expected a number above 0 and under 0.5".to_owned()) }
@@ -183,6 +184,10 @@ impl Args {
             metric: self.metric,
             margin: self.margin,
             alpha: self.alpha,
+            adjust: match self.adjust {
+                AdjustArg::Holm => Adjust::Holm,
+                AdjustArg::Bh => Adjust::Bh,
+            },
             across: self.across.clone(),
             filter: self.filter.clone(),
         }
@@ -239,14 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_are_shares_or_percentages() {
-        assert_eq!(margin("0.05"), Ok(0.05));
-        assert!((margin("5%").expect("a margin") - 0.05).abs() < 1e-12);
-        assert!((margin("5 %").expect("a margin") - 0.05).abs() < 1e-12);
-        assert_eq!(margin("3").expect_err("ambiguous"), "is it 3% or 3 times? write 3%");
-        for text in ["-1%", "", "%", "nan", "2000%"] {
-            assert!(margin(text).is_err(), "{text}");
-        }
+    fn levels_lie_between_none_and_half() {
         assert!(alpha("0").is_err() && alpha("0.5").is_err() && alpha("nan").is_err() && alpha("0.01").is_ok());
     }
 }

@@ -24,12 +24,17 @@ pub enum Listing {
 #[derive(Debug, Parser)]
 #[command(name = "pcb-run", version, after_help = AFTER, max_term_width = 100)]
 pub struct Args {
-    /// A TOML file, or a shipped config: default, smoke, jump, nf1, random, grouped, paired, transforms, full
+    /// A TOML file, or a shipped config: default, smoke, jump, nf1, random, grouped, paired, transforms, formats,
+    /// full, features
     #[arg(value_name = "CONFIG")]
     pub config: Option<PathBuf>,
     /// Runs of each case
     #[arg(long, short = 'r', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: Option<u32>,
+    /// Run each case until half its 95 % interval is within this share of its center: 6 blocks at least, max_repeats (30)
+    /// at most
+    #[arg(long, value_name = "SHARE", value_parser = super::share, conflicts_with = "repeats")]
+    pub precision: Option<f64>,
     /// Only cold: every page of the data proven absent from the page cache before each run
     #[arg(long, conflicts_with = "warm")]
     pub cold: bool,
@@ -105,6 +110,7 @@ const AFTER: &str = "\
 Examples:
   pcb-run                                   the usual forms of every format, cold and warm
   pcb-run --repeats 5 --cold                five cold runs of each case
+  pcb-run smoke --precision 2%              as many runs of each case as it takes to know it to 2 %
   pcb-run smoke --plan                      what would be run, and for how long
   pcb-run --set format=all                  every variant
   pcb-run --worker base=old/ --worker new=target/release/

@@ -141,6 +141,14 @@ impl<'a> Inputs<'a> {
     }
 }
 
+impl Inputs<'_> {
+    /// The values that are compared, base and new, where both sides are values of one file.
+    pub(super) fn values_of(&self) -> Option<[String; 2]> {
+        let value = |side: &Input| side.only.as_ref().map(|(_, value)| value.clone());
+        Some([value(&self.base)?, value(&self.new)?])
+    }
+}
+
 fn several(name: &str, file: &FileView) -> InputsError {
     let builds: Vec<&str> = file.header.builds.iter().map(|build| build.name.as_str()).collect();
     InputsError::SeveralBuilds { file: name.to_owned(), builds: builds.join(", ") }
@@ -170,7 +178,7 @@ impl<'a> Input<'a> {
     }
 
     /// The runs of a case.
-    pub fn runs(&self, case: usize) -> CaseRuns<'_> {
+    pub fn runs(&'a self, case: usize) -> CaseRuns<'a> {
         let runs = &self.runs[case];
         let ok = runs.iter().copied().filter(|run| run.outcome.is_ok()).collect();
         CaseRuns { case: &self.file.cases[case], all: runs, ok }

@@ -2,33 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{Change, Draft, Repeats, Row, Test};
+use super::inputs::Inputs;
+use super::rows::{Change, Draft, Row};
+use super::sides::{Repeats, Sides};
 use super::verdict::Evidence;
-use super::{Settings, Verdict};
+use super::{Adjust, Settings, Verdict};
 use crate::case::Track;
-use crate::stats::{Noise, holm, repeats_for};
+use crate::stats::{Interval, LogRatio, Noise, benjamini_hochberg, holm, repeats_for};
 
 /// Repeats past which a number is of no use to anyone.
 const MANY: u64 = 1000;
 
-/// Judges all rows and puts the worst first.
-pub(super) fn judge(drafts: Vec<Draft>, settings: &Settings) -> Vec<Row> {
+/// Judges all rows, given by the inputs that they came from, and puts the worst first.
+pub(super) fn judge(drafts: Vec<(&Inputs, Vec<Draft>)>, settings: &Settings) -> Vec<Row> {
+    let drafts: Vec<(&Inputs, Draft)> =
+        drafts.into_iter().flat_map(|(inputs, drafts)| drafts.into_iter().map(move |draft| (inputs, draft))).collect();
     let mut families: BTreeMap<Option<Track>, Vec<usize>> = BTreeMap::new();
-    for (index, draft) in drafts.iter().enumerate() {
+    for (index, (_, draft)) in drafts.iter().enumerate() {
         if draft.row.gates && draft.test.is_some() {
             families.entry(draft.row.case().map(|case| case.track)).or_default().push(index);
         }
     }
     // What does not gate is one test by itself.
-    let raw = |draft: &Draft| draft.test.map_or(1.0, |test| test.ratio.p);
-    let mut adjusted: Vec<(f64, usize)> = drafts.iter().map(|draft| (raw(draft), 1)).collect();
+    let raw = |draft: &Draft| draft.test.map_or(1.0, |test| test.p);
+    let mut adjusted: Vec<(f64, usize)> = drafts.iter().map(|(_, draft)| (raw(draft), 1)).collect();
+    let adjust = match settings.adjust {
+        Adjust::Holm => holm,
+        Adjust::Bh => benjamini_hochberg,
+    };
     for family in families.values() {
-        let p: Vec<f64> = family.iter().map(|&index| raw(&drafts[index])).collect();
-        for (&index, p) in family.iter().zip(holm(&p)) {
+        let p: Vec<f64> = family.iter().map(|&index| raw(&drafts[index].1)).collect();
+        for (&index, p) in family.iter().zip(adjust(&p)) {
             adjusted[index] = (p, family.len());
         }
     }
-    let decided = drafts.into_iter().zip(adjusted).map(|(draft, (p, tests))| decide(draft, p, tests, settings));
+    let decided =
+        drafts.into_iter().zip(adjusted).map(|((inputs, draft), (p, tests))| decide(draft, inputs, p, tests, settings));
     let mut rows: Vec<Row> = decided.collect();
     rows.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     rows
@@ -40,30 +49,41 @@ fn order(row: &Row) -> (bool, usize, f64) {
 }
 
 /// The verdict of one row, whose adjusted p-value rests on `tests` tests.
-fn decide(draft: Draft, p_adjusted: f64, tests: usize, settings: &Settings) -> Row {
-    let Draft { mut row, test } = draft;
+fn decide(draft: Draft, inputs: &Inputs, p_adjusted: f64, tests: usize, settings: &Settings) -> Row {
+    let Draft { mut row, test, sides } = draft;
     let alpha = settings.alpha;
-    let evidence = |test: &Test| {
-        let level = |level| test.ratio.log_interval(level);
+    let evidence = |test: &LogRatio| {
+        let level = |level| test.log_interval(level);
         Some(Evidence { interval: level(1.0 - alpha)?, equivalence: level(1.0 - 2.0 * alpha)?, p_adjusted })
     };
-    let Some((test, evidence)) = test.and_then(|test| Some((test, evidence(&test)?))) else { return row };
+    let (Some(sides), Some((test, evidence))) = (sides, test.and_then(|test| Some((test, evidence(&test)?)))) else {
+        return row;
+    };
     let log_margin = settings.margin.ln_1p();
     row.verdict = Verdict::decide(&evidence, log_margin, alpha);
+    // Only an alarm needs a second voice; it is the dear one.
+    let alarm = matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
+    let second = if alarm { sides.bootstrap(&row, inputs, 1.0 - alpha) } else { None };
+    if let Some(second) = second.filter(|second| second.low.abs().min(second.high.abs()) <= log_margin) {
+        let (verdict, low, high) = (row.verdict, second.low.exp(), second.high.exp());
+        row.notes.push(format!("{verdict} by t, but resampling gives [{low:.3}, {high:.3}]"));
+        row.verdict = Verdict::Inconclusive;
+    }
     let undecided = row.verdict == Verdict::Inconclusive;
-    let repeats = if undecided { repeats_to_decide(&test, log_margin, alpha, tests) } else { None };
-    row.notes.extend(repeats.map(|n| advice(n, test.repeats)));
-    if test.ratio.has_no_spread() && test.ratio.log != 0.0 {
+    let repeats = if undecided { repeats_to_decide(&test, &sides, log_margin, alpha, tests) } else { None };
+    row.notes.extend(repeats.map(|n| advice(n, sides.repeats())));
+    if test.has_no_spread() && test.log != 0.0 {
         row.notes.push("no spread at all: is this the resolution of the clock?".to_owned());
     }
     row.change = Some(Change {
-        ratio: test.ratio.ratio(),
+        ratio: test.ratio(),
         interval: evidence.interval.exp(),
         equivalence_interval: evidence.equivalence.exp(),
-        t: test.ratio.t,
-        df: test.ratio.df,
-        p: test.ratio.p,
+        t: test.t,
+        df: test.df,
+        p: test.p,
         p_adjusted,
+        bootstrap_interval: second.map(Interval::exp),
         repeats_to_decide: repeats,
     });
     row
@@ -71,9 +91,9 @@ fn decide(draft: Draft, p_adjusted: f64, tests: usize, settings: &Settings) -> R
 
 /// Repeats with which a difference as large as the observed one would most likely be told from none, or, if that takes
 /// fewer, from the margin. The p-value of a row in a family of `tests` may have to be under alpha / tests.
-fn repeats_to_decide(test: &Test, log_margin: f64, alpha: f64, tests: usize) -> Option<u64> {
-    let (noise, now) = noise(test);
-    let size = test.ratio.log.abs();
+fn repeats_to_decide(test: &LogRatio, sides: &Sides, log_margin: f64, alpha: f64, tests: usize) -> Option<u64> {
+    let (noise, now) = noise(test.se, sides.repeats());
+    let size = test.log.abs();
     let different = repeats_for(noise, size, alpha / tests as f64);
     let equivalent = repeats_for(noise, log_margin - size, 2.0 * alpha);
     let least = [different, equivalent].into_iter().flatten().min()?;
@@ -82,9 +102,8 @@ fn repeats_to_decide(test: &Test, log_margin: f64, alpha: f64, tests: usize) -> 
 }
 
 /// The spread that repeats average away, from the standard error that so many have left, and their number.
-fn noise(test: &Test) -> (Noise, usize) {
-    let se = test.ratio.se;
-    match test.repeats {
+fn noise(se: f64, repeats: Repeats) -> (Noise, usize) {
+    match repeats {
         Repeats::Blocks(n) => (Noise::Blocks(se * (n as f64).sqrt()), n),
         Repeats::Sides(base, new) => (Noise::Sides(se / (1.0 / base as f64 + 1.0 / new as f64).sqrt()), base.min(new)),
     }

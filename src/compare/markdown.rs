@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Comparison;
-use super::words::{COLUMNS, Cells, RIGHT, head, shown, summary};
+use super::words::{COLUMNS, Cells, RIGHT, foot, head, shown};
 
 /// Head, rows, summary.
 pub fn render(comparison: &Comparison, all: bool) -> String {
@@ -19,7 +19,9 @@ pub fn render(comparison: &Comparison, all: bool) -> String {
     for row in &rows {
         let _ = writeln!(out, "| {} |", Cells::new(row).all().map(escaped).join(" | "));
     }
-    let _ = writeln!(out, "\n**{}**", summary(comparison, comparison.rows.len() - rows.len()));
+    for line in foot(comparison, comparison.rows.len() - rows.len()) {
+        let _ = writeln!(out, "\n**{line}**");
+    }
     out
 }
 

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::case::{Case, Track};
 use crate::results::Flag;
-use crate::results::view::{PhaseView, RunView};
+use crate::results::view::{FileView, PhaseView, RunView};
 use crate::units;
 
 /// One number of a run.
@@ -23,6 +23,8 @@ pub enum Metric {
     Rate,
     /// Median sample of the first pass.
     First,
+    /// The very first sample.
+    FirstSample,
     /// Opening the dataset.
     Open,
     /// The whole first pass. Without the opening, which is a result of its own.
@@ -46,6 +48,7 @@ pub const METRICS: &[MetricRow] = &[
     row(Metric::P99, "p99", "99 % quantile of the same samples"),
     row(Metric::Rate, "rate", "samples/s: of the steady state, or of a cold pass"),
     row(Metric::First, "first", "median sample of the first pass"),
+    row(Metric::FirstSample, "first-sample", "the very first sample"),
     row(Metric::Open, "open", "time to open the dataset"),
     row(Metric::Pass, "pass", "time of the whole first pass, without the opening"),
 ];
@@ -76,12 +79,24 @@ impl Metric {
             Self::Rate if case.state == State::Warm => run.rate?,
             Self::Rate => run.rate.or_else(|| first.map(|p| p.samples as f64 * 1e9 / p.total_ns as f64))?,
             Self::First => first?.p50_ns?,
+            Self::FirstSample => run.first_sample_ns? as f64,
             Self::Open => run.open?.ns as f64,
             // A pass that its time cap cut short took as long as the cap, however fast it read.
             Self::Pass if run.flags.contains(&Flag::FirstCapped) => return None,
             Self::Pass => first?.total_ns as f64,
         };
         (value > 0.0 && value.is_finite()).then_some(value)
+    }
+
+    /// What the file keeps of the samples whose median the metric is; none for a metric that is no median of samples,
+    /// nor for a cold case, whose median is over those samples alone that touched the device.
+    pub(super) fn samples(self, case: &Case, run: &RunView, file: &FileView) -> Vec<f64> {
+        let phase = match self {
+            Self::P50 if case.state != State::Cold => phase(case, run),
+            Self::First if case.state != State::Cold => run.first.as_ref(),
+            _ => None,
+        };
+        phase.map_or(Vec::new(), |phase| file.samples(phase))
     }
 
     /// Whether more is better; ratios of such metrics are inverted, so that above 1 always means slower.

@@ -1,12 +1,11 @@
 //! One row for each pair of cases: its values, and the test that will judge it.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::comparable::{Both, failures, is_unsupported, obstacle};
 use super::inputs::{CaseRuns, Input, Inputs};
 use super::pairs::Pair;
+use super::sides::{Sides, observed, plain};
 use super::{Metric, Settings, Verdict};
 use crate::case::{Case, Track};
 use crate::results::Header;
@@ -61,40 +60,27 @@ pub struct Change {
     pub df: f64,
     /// Two-sided p-value.
     pub p: f64,
-    /// p-value, adjusted by Holm over the gating rows of the track.
+    /// p-value, adjusted over the gating rows of the track: by Holm, unless asked otherwise.
     pub p_adjusted: f64,
+    /// Its interval at level 1 − alpha by the two-level bootstrap, which must lie beyond the margin too; only where the
+    /// t test says regressed or improved.
+    pub bootstrap_interval: Option<Interval>,
     /// Repeats a side (blocks, if paired) that would decide an inconclusive row.
     pub repeats_to_decide: Option<u64>,
 }
 
 /// A row before all tests are known.
-pub(super) struct Draft {
+pub(super) struct Draft<'a> {
     /// The row; its verdict stands only where there is no test.
     pub row: Row,
-    /// Its test.
-    pub test: Option<Test>,
-}
-
-/// The test of a row.
-#[derive(Clone, Copy)]
-pub(super) struct Test {
-    /// Its outcome.
-    pub ratio: LogRatio,
-    /// How many repeats it had, and on how many sides.
-    pub repeats: Repeats,
-}
-
-/// Repeats that a test rests on.
-#[derive(Clone, Copy)]
-pub(super) enum Repeats {
-    /// Independent runs of base and new.
-    Sides(usize, usize),
-    /// Blocks with a run of each.
-    Blocks(usize),
+    /// Its test, upright: above 1 is slower.
+    pub test: Option<LogRatio>,
+    /// What the test rests on.
+    pub sides: Option<Sides<'a>>,
 }
 
 /// The row of a pair; none where neither side supports the case.
-pub(super) fn draft(pair: &Pair, inputs: &Inputs, settings: &Settings) -> Option<Draft> {
+pub(super) fn draft<'a>(pair: &Pair, inputs: &'a Inputs<'a>, settings: &Settings) -> Option<Draft<'a>> {
     match *pair {
         Pair::BaseOnly(base) => Some(missing(&inputs.base, base, &inputs.new, settings)),
         Pair::NewOnly(new) => Some(missing(&inputs.new, new, &inputs.base, settings)),
@@ -111,13 +97,13 @@ pub(super) fn draft(pair: &Pair, inputs: &Inputs, settings: &Settings) -> Option
     }
 }
 
-fn compared(both: &Both, inputs: &Inputs, settings: &Settings) -> Draft {
+fn compared<'a>(both: &Both<'a>, inputs: &Inputs<'a>, settings: &Settings) -> Draft<'a> {
     let mut row = both_sides(both, settings);
     if let Some(why) = obstacle(both, inputs, &settings.across) {
         return untested(row, Verdict::NotComparable, why);
     }
     let metric = row.metric;
-    let values = |side: &str, runs: &CaseRuns| values(metric, runs).map_err(|why| format!("{side}: {why}"));
+    let values = |side: &str, runs: &CaseRuns<'a>| observed(metric, runs).map_err(|why| format!("{side}: {why}"));
     let (base, new) = match (values("base", &both.base), values("new", &both.new)) {
         (Ok(base), Ok(new)) => (base, new),
         (Err(why), _) | (_, Err(why)) => return untested(row, Verdict::NotComparable, why),
@@ -125,57 +111,15 @@ fn compared(both: &Both, inputs: &Inputs, settings: &Settings) -> Draft {
     for (side, runs) in [("base", &both.base), ("new", &both.new)] {
         row.notes.extend(failures(runs).map(|what| format!("{side}: {what}")));
     }
-    let (test, unpaired) = if inputs.paired { paired(&base, &new) } else { (unpaired(&base, &new), 0) };
-    if unpaired > 0 {
-        row.notes.push(format!("left out without a partner in their block: {unpaired}"));
+    let sides = Sides::new(metric, inputs.paired, base, new);
+    let test = sides.test();
+    if sides.alone > 0 {
+        row.notes.push(format!("left out without a partner in their block: {}", sides.alone));
     }
     if test.is_none() {
         row.notes.push("no spread known: measure with --repeats 6 or more".to_owned());
     }
-    // A rate is inverted here, once, so that everything after it reads above 1 as slower.
-    let upright =
-        |test: Test| Test { ratio: if metric.higher_is_better() { test.ratio.inverse() } else { test.ratio }, ..test };
-    Draft { row, test: test.map(upright) }
-}
-
-/// The metric of each run that is ok, with its block.
-fn values(metric: Metric, runs: &CaseRuns) -> Result<Vec<(u32, f64)>, String> {
-    let values: Vec<_> = runs.ok.iter().filter_map(|run| Some((run.block, metric.of(runs.case, run)?))).collect();
-    match runs.ok.len() - values.len() {
-        0 => Ok(values),
-        // The rest alone would be a selection.
-        lacking => Err(format!("{lacking} of {} runs have no {metric}{}", runs.ok.len(), hint(metric))),
-    }
-}
-
-fn hint(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Pass => " (cut short by its time cap? compare --metric rate)",
-        Metric::P95 | Metric::P99 => " (too few samples)",
-        _ => "",
-    }
-}
-
-fn unpaired(base: &[(u32, f64)], new: &[(u32, f64)]) -> Option<Test> {
-    let plain = |side: &[(u32, f64)]| side.iter().map(|(_, value)| *value).collect::<Vec<_>>();
-    let ratio = stats::welch_log(&plain(base), &plain(new))?;
-    Some(Test { ratio, repeats: Repeats::Sides(base.len(), new.len()) })
-}
-
-/// The paired test, and how many runs have no partner.
-fn paired(base: &[(u32, f64)], new: &[(u32, f64)]) -> (Option<Test>, usize) {
-    let new_by_block: BTreeMap<u32, f64> = new.iter().copied().collect();
-    let base_by_block: BTreeMap<u32, f64> = base.iter().copied().collect();
-    let (mut bases, mut news) = (Vec::new(), Vec::new());
-    for (block, base) in &base_by_block {
-        if let Some(new) = new_by_block.get(block) {
-            bases.push(*base);
-            news.push(*new);
-        }
-    }
-    let alone = base.len() + new.len() - 2 * bases.len();
-    let test = |ratio| Test { ratio, repeats: Repeats::Blocks(bases.len()) };
-    (stats::paired_log(&bases, &news).map(test), alone)
+    Draft { row, test, sides: Some(sides) }
 }
 
 fn both_sides(both: &Both, settings: &Settings) -> Row {
@@ -195,7 +139,7 @@ fn both_sides(both: &Both, settings: &Settings) -> Row {
 }
 
 /// The row of a case that only `here` measured.
-fn missing(here: &Input, case: usize, there: &Input, settings: &Settings) -> Draft {
+fn missing<'a>(here: &Input, case: usize, there: &Input, settings: &Settings) -> Draft<'a> {
     let runs = here.runs(case);
     let metric = metric(runs.case, settings);
     let why = format!("not in {}{}", there.name, reason(&there.file.header, runs.case));
@@ -221,15 +165,14 @@ fn reason(header: &Header, case: &Case) -> String {
     pruned.map_or(String::new(), |pruned| format!(", left out: {}", pruned.reason))
 }
 
-fn untested(mut row: Row, verdict: Verdict, why: String) -> Draft {
+fn untested<'a>(mut row: Row, verdict: Verdict, why: String) -> Draft<'a> {
     row.verdict = verdict;
     row.notes.push(why);
-    Draft { row, test: None }
+    Draft { row, test: None, sides: None }
 }
 
 fn side(metric: Metric, runs: &CaseRuns) -> Side {
-    let plain = |values: Vec<(u32, f64)>| values.into_iter().map(|(_, value)| value).collect::<Vec<_>>();
-    let summary = values(metric, runs).ok().and_then(|values| stats::summarize(&plain(values)));
+    let summary = observed(metric, runs).ok().and_then(|values| stats::summarize(&plain(&values)));
     Side { runs: runs.all.len(), ok: runs.ok.len(), summary }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::words::{COLUMNS, Cells, RIGHT, head, shown, summary};
+use super::words::{COLUMNS, Cells, RIGHT, foot, head, shown};
 use super::{Comparison, Verdict};
 
 /// How to write it.
@@ -35,8 +35,9 @@ pub fn render(comparison: &Comparison, style: Style) -> String {
         out.push_str(&grid(&cells, style));
         out.push('\n');
     }
-    let summary = summary(comparison, comparison.rows.len() - rows.len());
-    let _ = writeln!(out, "{}", wrapped(&summary, INDENT, style.width));
+    for line in foot(comparison, comparison.rows.len() - rows.len()) {
+        let _ = writeln!(out, "{}", wrapped(&line, INDENT, style.width));
+    }
     out
 }
 

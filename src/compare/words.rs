@@ -1,6 +1,6 @@
 //! A comparison in words, before it has a syntax: `text` and `markdown` write the same lines and cells.
 
-use super::{Change, Comparison, Difference, Key, Row, Source, Verdict};
+use super::{Adjust, Change, Comparison, Difference, Key, Overall, Row, Source, Verdict};
 use crate::case::Case;
 
 /// Most differences between the sides that are told one by one.
@@ -140,8 +140,12 @@ fn test(comparison: &Comparison) -> String {
     let (alpha, margin) = (comparison.alpha, percent(comparison.margin));
     let kind = if comparison.paired { "paired by block" } else { "Welch" };
     let level = percent(1.0 - alpha);
+    let adjust = match comparison.adjust {
+        Adjust::Holm => "Holm",
+        Adjust::Bh => "Benjamini-Hochberg",
+    };
     format!(
-        "margin {margin}; t on logs, {kind}, {level} intervals, p < {alpha} after Holm in each track; {}",
+        "margin {margin}; t on logs, {kind}, {level} intervals, p < {alpha} after {adjust} in each track; {}",
         n(comparison)
     )
 }
@@ -163,8 +167,23 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
 
-/// The line below the rows.
-pub(super) fn summary(comparison: &Comparison, hidden: usize) -> String {
+/// The lines below the rows: the geometric means, then what was found.
+pub(super) fn foot(comparison: &Comparison, hidden: usize) -> Vec<String> {
+    comparison.overall.iter().map(overall).chain([summary(comparison, hidden)]).collect()
+}
+
+/// `geometric mean over 12 cases: 1.003 [0.998, 1.008]`.
+fn overall(overall: &Overall) -> String {
+    let of = overall.of.as_ref().map_or(String::new(), |[base, new]| format!(" {base}→{new}"));
+    let interval = match overall.interval {
+        Some(interval) => format!(" [{}, {}]", times(interval.low), times(interval.high)),
+        None => " (no interval: no two blocks have every case)".to_owned(),
+    };
+    format!("geometric mean over {} cases{of}: {}{interval}", overall.cases, times(overall.ratio))
+}
+
+/// What was found, in a line.
+fn summary(comparison: &Comparison, hidden: usize) -> String {
     let count = |(verdict, count): (Verdict, usize)| match verdict {
         Verdict::Unchanged if hidden > 0 => format!("{count} unchanged ({hidden} not shown; --all shows them)"),
         _ => format!("{count} {verdict}"),

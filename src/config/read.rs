@@ -90,6 +90,10 @@ fn check(source: &str, config: Config) -> Result<Config, ConfigError> {
         Some("nothing to measure: the config has no [[sweep]]".to_owned())
     } else if config.repeats == 0 {
         Some("repeats = 0 measures nothing; give at least 1".to_owned())
+    } else if !(0.0..1.0).contains(&config.precision) {
+        Some(format!("precision = {}: expected a share from 0 to 1, like 0.02", config.precision))
+    } else if config.precision > 0.0 && config.max_repeats < LEAST_BLOCKS {
+        Some(format!("max_repeats = {}: a precision takes {LEAST_BLOCKS} runs at least", config.max_repeats))
     } else if config.threads == 0 {
         Some("threads = 0: a worker needs at least 1".to_owned())
     } else if !(config.warmup.tolerance > 0.0 && config.warmup.tolerance < 1.0) {

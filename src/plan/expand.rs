@@ -240,7 +240,7 @@ mod tests {
         assert!(cases[0].contains("/npy:each/object/") && cases[1].contains("/npy:mmap/site/"), "{cases:?}");
         assert_eq!(cases.len(), 3);
         let (cases, _) = expanded("[[sweep]]\ndataset='d'\nformat='all:tuned'\nlayout='site'\nstate='warm'");
-        for wanted in ["/npy:mmap/site/", "/tiff:tile128-none/site/", "/ome-tiff:tile128-none/site/"] {
+        for wanted in ["/npy:mmap/site/", "/tiff:tile128-none-mmap/site/", "/ome-tiff:tile128-none-mmap/site/"] {
             assert_eq!(cases.iter().filter(|case| case.contains(wanted)).count(), 1, "{wanted} of {cases:?}");
         }
         // A format that has no such variant in the layout is left out of `all`, as with every wildcard.

@@ -109,6 +109,9 @@ impl Row {
         self.phase("warmup", run.warmup.as_ref());
         self.phase("steady", run.steady.as_ref());
         self.put("rate", run.rate);
+        self.put("first_sample_ns", run.first_sample_ns);
+        self.put("warmup_cost_ns", run.warmup_cost_ns);
+        self.put("class", run.class);
         for name in STAGES {
             let stage = run.stages.iter().find(|stage| stage.stage == name);
             self.put(format!("stage_{}_mean_ns", name.replace('+', "_")), stage.map(|stage| stage.mean_ns));

@@ -37,7 +37,8 @@ pub fn line(input: &Input, label: &str) -> String {
 
 fn about(header: &Header) -> Vec<String> {
     let repeats = if header.repeats == 1 { "repeat" } else { "repeats" };
-    let what = format!("{}, seed {}, {} {repeats}", moment(&header.started), header.seed, header.repeats);
+    let most = if has_precision(header) { "at most " } else { "" };
+    let what = format!("{}, seed {}, {most}{} {repeats}", moment(&header.started), header.seed, header.repeats);
     let mut lines = match &header.builds[..] {
         [only] => vec![format!("{}, {what}", build(only))],
         builds => {
@@ -57,6 +58,12 @@ fn about(header: &Header) -> Vec<String> {
         lines.push(format!("data: {}", data(header)));
     }
     lines
+}
+
+/// Whether cases were left out of further blocks once they were known well enough.
+fn has_precision(header: &Header) -> bool {
+    let config = toml::from_str::<toml::Table>(&header.config).ok();
+    config.and_then(|config| config.get("precision")?.as_float()).is_some_and(|precision| precision > 0.0)
 }
 
 /// `pcb 0.1.0 (abc1234), libtorch 2.13.0`.

@@ -6,6 +6,8 @@ use pcb_protocol::State;
 
 use super::summary::{CaseSummary, Failure};
 use crate::results::Flag;
+use crate::stats::Class;
+use crate::units;
 
 /// A short mark on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,10 +54,19 @@ const MARKS: &[(Mark, char, &str)] = &[
     (Mark::Geometric, 'g', "geometric mean with 95 % t interval (under 6 runs)"),
 ];
 
+/// Classes that a reader should see, and what they mean: a flat course needs no word, and `unclear` says nothing.
+const CLASSES: &[(Class, &str)] = &[
+    (Class::Warmup, "slower at first; the time is what that cost, beyond as many steady samples"),
+    (Class::Slowdown, "faster at first than in the steady state"),
+    (Class::Unsteady, "its level still changed near the end"),
+    (Class::Mixed, "the courses of its runs differ"),
+];
+
 /// What a table has to explain.
 #[derive(Default)]
 pub struct Notes {
     marks: BTreeSet<Mark>,
+    classes: BTreeSet<Class>,
     messages: Vec<String>,
 }
 
@@ -65,8 +76,10 @@ impl Notes {
         let marks: BTreeSet<Mark> = marks(summary).into_iter().chain(more).collect();
         self.marks.extend(&marks);
         let signs = MARKS.iter().filter(|(mark, ..)| marks.contains(mark)).map(|(_, sign, _)| *sign).collect();
+        let class = self.class(summary);
         let endings = summary.failures.iter().map(|failure| self.ending(failure));
-        let words: Vec<String> = [signs].into_iter().chain(endings).filter(|word: &String| !word.is_empty()).collect();
+        let words: Vec<String> =
+            [signs].into_iter().chain(class).chain(endings).filter(|word: &String| !word.is_empty()).collect();
         words.join(" ")
     }
 
@@ -74,8 +87,18 @@ impl Notes {
     pub fn lines(&self) -> Vec<String> {
         let met = MARKS.iter().filter(|(mark, ..)| self.marks.contains(mark));
         let marks = met.map(|(_, sign, meaning)| format!("{sign} {meaning}"));
+        let met = CLASSES.iter().filter(|(class, _)| self.classes.contains(class));
+        let classes = met.map(|(class, meaning)| format!("{}: {meaning}", class.word()));
         let messages = self.messages.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
-        marks.chain(messages).collect()
+        marks.chain(classes).chain(messages).collect()
+    }
+
+    /// `warmup 3.10 ms`, `unsteady`.
+    fn class(&mut self, summary: &CaseSummary) -> Option<String> {
+        let class = summary.class.filter(|class| CLASSES.iter().any(|(known, _)| known == class))?;
+        self.classes.insert(class);
+        let cost = summary.warmup_cost_ns.filter(|cost| class == Class::Warmup && *cost > 0.0);
+        Some(cost.map_or(class.word().to_owned(), |cost| format!("{} {}", class.word(), units::time(cost))))
     }
 
     /// `failed 2 [1]`; equal messages share a number.

@@ -7,7 +7,7 @@ use pcb_protocol::State;
 use super::Input;
 use crate::case::{Case, Track};
 use crate::results::{Flag, Outcome, PhaseStats, Run};
-use crate::stats::{self, Summary};
+use crate::stats::{self, Class, Summary};
 
 /// The runs of one case, of one build, in one file. Numbers are over the runs that are ok, and only where each of
 /// those has the number: a metric that some runs lack would be a mean over a selection.
@@ -39,6 +39,10 @@ pub struct CaseSummary<'a> {
     pub p95_ns: Option<Summary>,
     /// Samples per second of the steady state, without clock reads.
     pub rate: Option<Summary>,
+    /// What the course of the runs was; none where they have no course.
+    pub class: Option<Class>,
+    /// What their warm-up cost, in ns; median over runs.
+    pub warmup_cost_ns: Option<f64>,
     /// Share of the samples of a cold pass that touched the device; median over runs.
     pub touched: Option<f64>,
     /// Bytes from the device over bytes handed out; median over runs.
@@ -54,6 +58,13 @@ pub struct Failure {
     pub count: usize,
     /// What the first of them said.
     pub message: String,
+}
+
+impl CaseSummary<'_> {
+    /// The number that judges the case unless another is asked for: see [`Run::headline`].
+    pub fn headline(&self) -> Option<Summary> {
+        if self.case.state == State::Cold { self.pass_ns } else { self.p50_ns }
+    }
 }
 
 /// One summary for each case, build and file; by dataset, state and then the rest of the id.
@@ -93,6 +104,8 @@ fn reduce<'a>(input: usize, build: &'a str, case: &'a Case, runs: &[&'a Run]) ->
         p50_ns: center(&ok, |run| measured(run, one_pass)?.p50_ns),
         p95_ns: center(&ok, |run| measured(run, one_pass)?.p95_ns),
         rate: center(&ok, |run| run.rate),
+        class: stats::class_of_case(&ok.iter().filter_map(|run| run.class).collect::<Vec<_>>()),
+        warmup_cost_ns: values(&ok, |run| run.warmup_cost_ns).and_then(|costs| stats::median(&costs)),
         touched: values(&ok, |run| run.touched_share).and_then(|shares| stats::median(&shares)),
         device_amplification: values(&ok, |run| run.amplification?.device).and_then(|ratios| stats::median(&ratios)),
     }

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::view::{FileView, PhaseView, RunView};
+use super::view::{FileView, PhaseView, RunView, SamplesIn};
 use super::{BuildInfo, Header, Outcome, ReadError, VERSION};
 use crate::case::Case;
 use crate::environment::{Environment, NOT_EXPOSED};
@@ -82,7 +83,7 @@ fn view(suite: &Suite) -> Result<FileView, String> {
             })?);
         }
     }
-    Ok(FileView { header: header(suite), cases, runs })
+    Ok(FileView { header: header(suite), cases, runs, text: Arc::default() })
 }
 
 fn run(case: usize, block: u32, process: &Process) -> Option<RunView> {
@@ -99,6 +100,7 @@ fn run(case: usize, block: u32, process: &Process) -> Option<RunView> {
         first,
         steady,
         rate: None,
+        first_sample_ns: None,
         bytes_per_sample: 0,
         index_digest: None,
     })
@@ -114,7 +116,9 @@ fn phase(seconds: &[f64]) -> Option<PhaseView> {
     let middle = ns.len() / 2;
     let median = if ns.len() % 2 == 1 { ns[middle] } else { (ns[middle - 1] + ns[middle]) / 2.0 };
     let total_ns = ns.iter().sum::<f64>().round() as u64;
-    Some(PhaseView { samples: ns.len() as u64, total_ns, p50_ns: Some(median), p95_ns: None, p99_ns: None })
+    let samples = ns.len() as u64;
+    let samples_in = SamplesIn::Values(ns.into());
+    Some(PhaseView { samples, total_ns, p50_ns: Some(median), p95_ns: None, p99_ns: None, samples_in })
 }
 
 /// What pyperf knows of the machine and the interpreter. Its metadata stand in the suite, or all in its benchmarks.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use pcb_protocol::{Counters, Opened, StageTime};
+use pcb_protocol::{Counters, Opened, StageTime, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::environment::{Environment, Load};
+use crate::stats::Class;
 
 /// Version of the result file. 1: first version.
 pub const VERSION: u32 = 1;
@@ -25,7 +26,7 @@ pub struct Header {
     pub complete: bool,
     /// Seed of the order of runs, the index lists and the transforms.
     pub seed: u64,
-    /// Repeats asked for.
+    /// Repeats asked for; with a precision at most so many.
     pub repeats: u32,
     /// SHA-256 over the cases, builds, repeats, seed and rules: files with one digest measured one plan.
     pub plan_digest: String,
@@ -106,6 +107,16 @@ pub struct Run {
     /// Samples per second in the window without clock reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// The very first sample: what lazy opening, cold code and cold caches cost it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_sample_ns: Option<u64>,
+    /// What the samples before the steady state took beyond as many steady ones; below 0 where they were faster. Null
+    /// where the run has no steady state, or its first pass was cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_cost_ns: Option<f64>,
+    /// What the course of a warm run was, from change points over all its samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
     /// Mean stage times of the instrumented pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageTime>,
@@ -306,6 +317,24 @@ pub struct Noise {
     pub before: Load,
     /// After the last message.
     pub after: Load,
+}
+
+impl Run {
+    /// The number that judges a run unless another is asked for, in ns: the whole pass of a cold one, the median sample of
+    /// a warm one's steady state, else of its first pass. None where the run is not ok, or its pass was cut short.
+    pub fn headline(&self) -> Option<f64> {
+        if !self.outcome.is_ok() {
+            return None;
+        }
+        let first = self.first.as_ref();
+        let value = match self.case.state {
+            State::Cold if self.flags.contains(&Flag::FirstCapped) => None,
+            State::Cold => first.map(|first| first.total_ns as f64),
+            State::Warm => self.steady.as_ref().and_then(|steady| steady.p50_ns),
+            State::AsIs => self.steady.as_ref().or(first).and_then(|phase| phase.p50_ns),
+        };
+        value.filter(|value| *value > 0.0)
+    }
 }
 
 impl Outcome {

@@ -1,5 +1,7 @@
 //! What a worker did, to a row. Pure.
 
+mod course;
+
 use pcb_protocol::{Finished, Phase, State};
 
 use crate::case::{Case, Track};
@@ -50,6 +52,9 @@ pub fn without_run(case: &Case, build: &str, step: Step, outcome: Outcome) -> Ru
         warmup: None,
         steady: None,
         rate: None,
+        first_sample_ns: None,
+        warmup_cost_ns: None,
+        class: None,
         stages: Vec::new(),
         counters: None,
         items_per_sample: 0,
@@ -131,6 +136,9 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
         warmup: stats(phase(Phase::Warmup)),
         steady: stats(phase(Phase::Steady)),
         rate: finished.rate,
+        first_sample_ns: phase(Phase::First).and_then(|samples| samples.ns.first().copied()),
+        warmup_cost_ns: if finished.first_complete { course::warmup_cost(&report) } else { None },
+        class: (case.state == State::Warm).then(|| course::class(&report, finished.index_len)),
         stages: finished.stages.clone(),
         counters: report.finished.as_ref().map(|finished| finished.counters),
         items_per_sample: finished.items_per_sample,

@@ -30,6 +30,15 @@ pub struct Summary {
     pub mad: f64,
 }
 
+impl Summary {
+    /// Half the width of the interval as a share of the center: √(high/low) − 1. None for one value.
+    pub fn precision(&self) -> Option<f64> {
+        let Interval { low, high } = self.interval?;
+        let half = ((high.ln() - low.ln()) / 2.0).exp_m1();
+        half.is_finite().then_some(half)
+    }
+}
+
 /// Runs from which an order-statistic interval of the median exists.
 const MEDIAN_FROM: usize = 6;
 

@@ -1,6 +1,7 @@
 //! How many repeats a question needs.
 
-use super::distribution::z;
+use super::distribution::{t_reach, z};
+use super::{CONFIDENCE, mean_and_variance};
 
 /// Chance of an answer that the planned number of repeats should give.
 const POWER: f64 = 0.8;
@@ -29,9 +30,47 @@ pub fn repeats_for(noise: Noise, delta: f64, alpha: f64) -> Option<u64> {
     (delta > 0.0 && n.is_finite()).then(|| (n.ceil() as u64).max(2))
 }
 
+/// Most repeats that are looked for.
+const MOST: u64 = 100_000;
+
+/// The least number of runs whose mean log would have a 95 % interval of ± `half`: t(.975, n − 1)·s/√n ≤ half, with the
+/// spread s of the logs given (Kalibera and Jones, ISMM 2013, §7: only the spread of whole runs counts). `None` for fewer
+/// than two logs, for more than 100,000 runs, or where `half` is not positive.
+pub fn runs_for_half_width(logs: &[f64], half: f64) -> Option<u64> {
+    let (_, variance) = mean_and_variance(logs)?;
+    if logs.len() < 2 || !variance.is_finite() || half.is_nan() || half <= 0.0 {
+        return None;
+    }
+    let enough = |n: u64| {
+        let reach = t_reach(CONFIDENCE, n as f64 - 1.0)?;
+        Some(reach * (variance / n as f64).sqrt() <= half)
+    };
+    // The half width falls with n: halve the range.
+    let (mut few, mut many) = (1, MOST);
+    if !enough(many)? {
+        return None;
+    }
+    while many - few > 1 {
+        let middle = few.midpoint(many);
+        if enough(middle)? { many = middle } else { few = middle }
+    }
+    Some(many)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_is_as_narrow_as_planned() {
+        // s = 0.05: t(.975, 26)·0.05/√27 = 0.01978, t(.975, 25)·0.05/√26 = 0.02020.
+        let s: f64 = 0.05 / 2.0_f64.sqrt();
+        assert_eq!(runs_for_half_width(&[1.0 - s, 1.0 + s], 0.02), Some(27));
+        assert_eq!(runs_for_half_width(&[1.0, 1.0], 0.02), Some(2));
+        assert_eq!(runs_for_half_width(&[1.0, 9.0], 1e-9), None);
+        assert_eq!(runs_for_half_width(&[1.0], 0.02), None);
+        assert_eq!(runs_for_half_width(&[1.0, 2.0], f64::NAN), None);
+    }
 
     #[test]
     fn halving_the_effect_takes_four_times_the_repeats() {

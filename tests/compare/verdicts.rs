@@ -1,6 +1,7 @@
 //! Which verdict stands for which runs.
 
-use pcb::compare::{Inputs, Metric, Settings, Verdict, compare};
+use pcb::compare::{Adjust, Inputs, Metric, Settings, Verdict, compare};
+use pcb::results::Series;
 use proptest::prelude::*;
 
 use crate::support::{NULL, ab, around, cold, compared_as, file, row, run, runs, view, warm};
@@ -133,6 +134,63 @@ fn two_builds_are_paired_by_block() {
 }
 
 #[test]
+fn a_second_voice_can_silence_an_alarm() {
+    let with_samples = |center: f64, spread: f64| {
+        let mut runs = runs(&warm("npy:mmap"), &around(center, 0.002));
+        for run in &mut runs {
+            let steady = run.steady.as_mut().expect("a steady state");
+            let p50 = steady.p50_ns.expect("a median");
+            let medians = (0..=20).map(|i| (p50 * (1.0 + spread * (f64::from(i) / 10.0 - 1.0))) as u64).collect();
+            steady.series = Some(Series { head: vec![1; 10], block: 50, medians });
+        }
+        file(runs)
+    };
+    // The medians of the runs agree to 0.2 %, and their samples do so too.
+    let calm = row(&with_samples(1000.0, 0.002), &with_samples(1050.0, 0.002));
+    assert_eq!(calm.verdict, Verdict::Regressed);
+    let interval = calm.change.and_then(|change| change.bootstrap_interval).expect("a second voice");
+    assert!(interval.low > 1.03 && interval.low < 1.05 && interval.high < 1.06, "{interval:?}");
+    // The same medians of samples that spread over half of their value: that the medians agree so well is luck.
+    let wild = row(&with_samples(1000.0, 0.5), &with_samples(1050.0, 0.5));
+    assert_eq!(wild.verdict, Verdict::Inconclusive);
+    assert!(wild.notes[0].starts_with("regressed by t, but resampling gives ["), "{:?}", wild.notes);
+}
+
+#[test]
+fn all_cases_have_a_geometric_mean() {
+    let side = |factors: [f64; 2]| {
+        let mut all = runs(&warm("a:a"), &around(1000.0 * factors[0], 0.01));
+        all.extend(runs(&warm("b:b"), &around(5e6 * factors[1], 0.01)));
+        all.extend(runs(NULL, &around(40.0 * factors[0] * 9.0, 0.01)));
+        file(all)
+    };
+    let comparison = compared_as(&side([1.0, 1.0]), &side([1.1, 1.21]), &Settings::default());
+    let [overall] = &comparison.overall[..] else { panic!("one geometric mean: {:?}", comparison.overall) };
+    assert_eq!((overall.cases, overall.blocks), (2, 5), "the overhead is none of them");
+    assert!((overall.ratio - f64::sqrt(1.1 * 1.21)).abs() < 1e-9);
+    let interval = overall.interval.expect("five blocks");
+    // Both cases vary together from block to block, so the mean of two is as uncertain as one: ± t(.975, 8)·0.01·0.8·√(2/5).
+    assert!(interval.low < overall.ratio && overall.ratio < interval.high);
+    assert!((0.005..0.02).contains(&(interval.high / overall.ratio - 1.0)), "{interval:?}");
+    let one = file(runs(&warm("a:a"), &around(1000.0, 0.01)));
+    assert!(compared_as(&one, &one, &Settings::default()).overall.is_empty(), "the mean of one is that one");
+}
+
+#[test]
+fn looking_around_costs_less_than_deciding() {
+    let side = |factor: f64| {
+        let cases = (0..10).map(|i| runs(&warm(&format!("b:{i}")), &around(1000.0 * factor, 0.045)));
+        file(cases.flatten().collect())
+    };
+    let verdict = |adjust| {
+        let settings = Settings { adjust, ..Settings::default() };
+        compared_as(&side(1.0), &side(1.12), &settings).rows[0].verdict
+    };
+    assert_eq!(verdict(Adjust::Bh), Verdict::Regressed, "all ten found: the share of false ones is small");
+    assert_eq!(verdict(Adjust::Holm), Verdict::Inconclusive);
+}
+
+#[test]
 fn sides_need_one_build_each() {
     let (one, two) = (view(&file(vec![])), view(&ab(vec![])));
     let error = Inputs::builds(("one.json", &one)).expect_err("one build");
@@ -170,6 +228,36 @@ proptest! {
             let (there, back) = (row.change.expect("a change"), twin.change.expect("a change"));
             prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-12);
             prop_assert_eq!((there.p, there.p_adjusted, there.t), (back.p, back.p_adjusted, -back.t));
+        }
+        for (there, back) in there.overall.iter().zip(&back.overall) {
+            prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn another_unit_changes_no_verdict(
+        cases in prop::collection::vec((3..8_usize, 0.8..1.25_f64, 0.0..0.1_f64, any::<u32>()), 1..6),
+        unit in 1e-3..1e6_f64,
+    ) {
+        let side = |judged: bool, unit: f64| {
+            let mut all = Vec::new();
+            for (i, (n, factor, spread, seed)) in cases.iter().enumerate() {
+                let center = unit * if judged { 1e4 * factor } else { 1e4 };
+                let value = |j: usize| center * (spread * ((j as u32 ^ seed) % 17) as f64 / 8.0).exp();
+                all.extend(runs(&warm(&format!("f:{i}")), &(0..*n).map(value).collect::<Vec<_>>()));
+            }
+            file(all)
+        };
+        let plain = compared_as(&side(false, 1.0), &side(true, 1.0), &Settings::default());
+        let scaled = compared_as(&side(false, unit), &side(true, unit), &Settings::default());
+        for row in &plain.rows {
+            let twin = scaled.rows.iter().find(|other| other.case() == row.case()).expect("the same cases");
+            let (there, back) = (row.change.expect("a change"), twin.change.expect("a change"));
+            prop_assert!((there.ratio / back.ratio - 1.0).abs() < 1e-9);
+            // Rounding may move an end across the margin; nothing else may change the verdict.
+            let near = |end: f64| (end.ln().abs() - 1.03_f64.ln()).abs() < 1e-9 || end.ln().abs() < 1e-9;
+            let ends = [there.interval, there.equivalence_interval].map(|i| [i.low, i.high]).concat();
+            prop_assert!(row.verdict == twin.verdict || ends.into_iter().any(near), "{:?} {:?}", row, twin);
         }
     }
 }

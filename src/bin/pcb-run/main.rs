@@ -106,11 +106,11 @@ fn run(args: &Args) -> Result<u8> {
         until: (!limit.is_zero()).then(|| started + limit),
     };
     let end = measure(&runner, &mut journal, voice, &target)?;
-    finish(args, end, journal, &target, voice)
+    finish(args, end, journal, &target, plan.precision, voice)
 }
 
 /// Leaves the result, or says how to go on.
-fn finish(args: &Args, end: End, journal: Journal, target: &Path, voice: Voice) -> Result<u8> {
+fn finish(args: &Args, end: End, journal: Journal, target: &Path, precision: Option<f64>, voice: Voice) -> Result<u8> {
     let (runs, path) = (journal.runs().len(), journal.path().display().to_string());
     let go_on = format!("{runs} runs are kept in {path}; go on with the same command and --resume");
     match end {
@@ -126,6 +126,8 @@ fn finish(args: &Args, end: End, journal: Journal, target: &Path, voice: Voice) 
         End::Complete => {
             let file = journal.finish()?;
             show_result(args, &file)?;
+            let lines = precision.map_or(Vec::new(), |wanted| report::precision::lines(&file, wanted));
+            lines.iter().for_each(|line| voice.say(line));
             voice.say(&format!("results: {}", target.display()));
             Ok(code_for(&file))
         }
@@ -162,7 +164,7 @@ fn measure(runner: &Runner<'_>, journal: &mut Journal, voice: Voice, target: &Pa
         progress.show(&event);
         match event {
             Event::Ended(run) => journal.append(*run),
-            Event::Checking { .. } | Event::Starting { .. } | Event::Again { .. } => Ok(()),
+            _ => Ok(()),
         }
     })?;
     progress.finish();

@@ -117,7 +117,7 @@ pub fn header(
         complete: true,
         started: environment::now(),
         seed: config.seed,
-        repeats: config.repeats,
+        repeats: plan.repeats,
         plan_digest: plan.digest.clone(),
         builds,
         config: toml::to_string(config)?,

@@ -21,9 +21,13 @@ pub fn load_config(args: &Args) -> Result<(String, Config)> {
         }
         sets.extend(["steady.min_time=300ms", "steady.min_samples=50", "steady.max_time=2s"].map(str::to_owned));
     }
+    if args.precision == Some(0.0) {
+        return Err(DataError::Usage("--precision 0%: no number of runs gives that".to_owned()).into());
+    }
     sets.extend(args.set.iter().cloned());
     let flags = [
         args.repeats.map(|repeats| format!("repeats={repeats}")),
+        args.precision.map(|precision| format!("precision={precision:?}")),
         args.seed.map(|seed| format!("seed={seed}")),
         args.cold.then(|| "state=\"cold\"".to_owned()),
         args.warm.then(|| "state=\"warm\"".to_owned()),

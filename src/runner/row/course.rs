@@ -1,0 +1,86 @@
+//! What the course of a run was, from all its samples. Pure.
+
+use pcb_protocol::Phase;
+
+use crate::session::{PhaseSamples, Report};
+use crate::stats::{self, Class};
+
+/// Values that a course is reduced to, at most: PELT takes milliseconds then, and windows last long enough.
+const MOST: usize = 1000;
+
+/// Passes from which it is known what each sample of the list costs.
+const LEAST_PASSES: usize = 3;
+
+/// The class of a warm run of a list of `index_len` samples.
+///
+/// Crops differ in cost, and a list of them is read again and again: each sample is taken relative to the median of all
+/// passes at its place in the list, so that only the course remains. Windows of them are reduced to their medians.
+pub fn class(report: &Report, index_len: u64) -> Class {
+    let samples: Vec<&[u64]> = phases(report).map(|samples| &samples.ns[..]).collect();
+    let all = samples.iter().map(|phase| phase.len()).sum::<usize>();
+    let list = index_len as usize;
+    if list == 0 || all / list < LEAST_PASSES {
+        return Class::Unclear;
+    }
+    // Every phase begins with the list.
+    let placed = || samples.iter().flat_map(|phase| phase.iter().enumerate().map(|(i, &ns)| (i % list, ns as f64)));
+    let mut at_place: Vec<Vec<f64>> = vec![Vec::new(); list];
+    placed().for_each(|(place, ns)| at_place[place].push(ns));
+    let usual: Vec<f64> = at_place.iter().map(|passes| stats::median(passes).unwrap_or(0.0)).collect();
+    let relative: Vec<f64> = placed().filter(|(place, _)| usual[*place] > 0.0).map(|(i, ns)| ns / usual[i]).collect();
+    let windows = relative.chunks(relative.len().div_ceil(MOST).max(1));
+    let medians: Vec<f64> = windows.filter_map(stats::median).collect();
+    stats::course(&medians).class
+}
+
+/// What the samples before the steady state took beyond as many of its own.
+pub fn warmup_cost(report: &Report) -> Option<f64> {
+    let steady = report.phases.get(&Phase::Steady).filter(|samples| !samples.ns.is_empty())?;
+    let sum = |samples: &PhaseSamples| samples.ns.iter().map(|&ns| ns as f64).sum::<f64>();
+    let mean = sum(steady) / steady.ns.len() as f64;
+    let before = [Phase::First, Phase::Warmup].into_iter().filter_map(|phase| report.phases.get(&phase));
+    Some(before.map(|samples| sum(samples) - mean * samples.ns.len() as f64).sum())
+}
+
+/// The timed phases in the order made.
+fn phases(report: &Report) -> impl Iterator<Item = &PhaseSamples> {
+    [Phase::First, Phase::Warmup, Phase::Steady].into_iter().filter_map(|phase| report.phases.get(&phase))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A list of 50 samples, of which every fifth costs three times as much, read `passes` times; the first `slow`
+    /// passes take twice as long.
+    fn report(passes: usize, slow: usize) -> Report {
+        let ns = |i: usize| {
+            let jitter = (i as f64 * 0.618_033_988_75).fract() * 40.0;
+            let cost = if i % 5 == 0 { 3000.0 } else { 1000.0 } + jitter;
+            (if i / 50 < slow { 2.0 * cost } else { cost }) as u64
+        };
+        let samples = |range: std::ops::Range<usize>| PhaseSamples { ns: range.map(ns).collect(), touched: Vec::new() };
+        let phases = [(Phase::First, samples(0..50)), (Phase::Steady, samples(50..50 * passes))];
+        Report { phases: BTreeMap::from(phases), ..Report::default() }
+    }
+
+    #[test]
+    fn crops_of_different_cost_are_no_change_of_course() {
+        assert_eq!(class(&report(40, 0), 50), Class::Flat);
+        assert_eq!(class(&report(40, 10), 50), Class::Warmup);
+        assert_eq!(class(&report(2, 0), 50), Class::Unclear, "two passes do not tell what a crop costs");
+        assert_eq!(class(&Report::default(), 0), Class::Unclear);
+    }
+
+    #[test]
+    fn a_slow_first_pass_has_its_price() {
+        // 50 samples of 1,420 ns on average (10 × 3,000 + 40 × 1,000 over 50, and jitter) that took twice as long.
+        let cost = warmup_cost(&report(40, 1)).expect("a steady state");
+        assert!((cost - 50.0 * 1420.0).abs() < 500.0, "{cost}");
+        let none = warmup_cost(&report(40, 0)).expect("a steady state");
+        assert!(none.abs() < 500.0, "{none}");
+        assert_eq!(warmup_cost(&Report::default()), None);
+    }
+}
