@@ -6,7 +6,7 @@ CARGO := env -u LIBTORCH cargo
 BIN := $(or $(CARGO_TARGET_DIR),target)/release
 CACHE := $(or $(PCB_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pcb)
 
-.PHONY: help setup setup-python build demo bench-python test check fmt lint doc clean-cache
+.PHONY: help setup setup-python build demo bench-python evidence test check fmt lint doc clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,11 @@ bench-python: ## compare native readers with Python's, on stored forms of `small
 	@scripts/setup.sh --bench
 	$(CARGO) build --release -p pcb-formats --example read_forms
 	$(CACHE)/bench-venv/bin/python benches/python_readers.py --native $(BIN)/examples/read_forms $(ARGS)
+
+evidence: setup ## print how often the statistics err, on published data; with PCB_TEST_DATA (see CONTRIBUTING.md)
+	@for example in warmup_classes error_rates precision_coverage gate_simulation; do \
+		echo; echo "== $$example"; $(CARGO) run --quiet --release --example $$example || exit 1; done
+	@echo; echo "== warmup_bias"; $(CARGO) run --quiet --release -p pcb-worker --example warmup_bias
 
 test: setup ## run all tests
 	$(CARGO) build --workspace # tests of the controller start the workers beside it
