@@ -64,7 +64,11 @@ fn decide(draft: Draft, inputs: &Inputs, p_adjusted: f64, tests: usize, settings
     // Only an alarm needs a second voice; it is the dear one.
     let alarm = matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
     let second = if alarm { sides.bootstrap(&row, inputs, 1.0 - alpha) } else { None };
-    if let Some(second) = second.filter(|second| second.low.abs().min(second.high.abs()) <= log_margin) {
+    let agrees = |second: &Interval| match row.verdict {
+        Verdict::Regressed => second.low > log_margin,
+        _ => second.high < -log_margin,
+    };
+    if let Some(second) = second.filter(|second| !agrees(second)) {
         let (verdict, low, high) = (row.verdict, second.low.exp(), second.high.exp());
         row.notes.push(format!("{verdict} by t, but resampling gives [{low:.3}, {high:.3}]"));
         row.verdict = Verdict::Inconclusive;

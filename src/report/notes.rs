@@ -50,7 +50,7 @@ const MARKS: &[(Mark, char, &str)] = &[
         '!',
         "at least one warm run read from the device, although every page was resident before and after",
     ),
-    (Mark::FewSamples, '*', "too few samples for a p95 in at least one run"),
+    (Mark::FewSamples, '*', "p95 insufficient: too few samples in at least one run"),
     (Mark::Geometric, 'g', "geometric mean with 95 % t interval (under 6 runs)"),
 ];
 

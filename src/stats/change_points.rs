@@ -27,17 +27,23 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
     let mut best = vec![f64::INFINITY; n + 1];
     let mut from = vec![0; n + 1];
     best[0] = -penalty;
-    let mut starts = vec![0];
+    // Where the last segment may begin, and from which end on that can no longer be best.
+    let mut starts = vec![(0, usize::MAX)];
     for end in SHORTEST..=n {
+        starts.retain(|&(_, useless)| end < useless);
         let total = |start: usize| best[start] + costs.of(start, end) + penalty;
-        let candidates = starts.iter().map(|&start| (total(start), start));
+        let candidates = starts.iter().map(|&(start, _)| (total(start), start));
         let Some((least, start)) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-        // A start that is beaten by more than a penalty can never win again.
-        starts.retain(|&start| total(start) - penalty <= least);
+        // Beaten by more than a penalty here, a start loses to a segment that begins here, once one may.
+        for (start, useless) in &mut starts {
+            if total(*start) - penalty > least {
+                *useless = (*useless).min(end + SHORTEST);
+            }
+        }
         (best[end], from[end]) = (least, start);
         let next = end + 1 - SHORTEST;
         if next >= SHORTEST {
-            starts.push(next);
+            starts.push((next, usize::MAX));
         }
     }
     let mut found = Vec::new();
@@ -131,6 +137,40 @@ mod tests {
         assert_eq!(change_points(&[1.0, 9.0, 1.0]), []);
         assert_eq!(change_points(&[]), []);
         assert_eq!(change_points(&[f64::NAN; 50]), []);
+    }
+
+    /// The same without pruning: every partition is thought of.
+    fn by_force(values: &[f64]) -> f64 {
+        let n = values.len();
+        let costs = Costs::new(values, super::super::median(values).expect("values"));
+        let penalty = PENALTY * (n as f64).ln();
+        let mut best = vec![f64::INFINITY; n + 1];
+        best[0] = -penalty;
+        for end in SHORTEST..=n {
+            let starts = 0..=end - SHORTEST;
+            best[end] = starts.map(|start| best[start] + costs.of(start, end) + penalty).fold(f64::INFINITY, f64::min);
+        }
+        best[n]
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_partition_is_cheaper(steps in proptest::collection::vec((5..40_usize, 1.0..3.0_f64, 0.01..0.3_f64), 1..6)) {
+            let levels = steps.iter().flat_map(|&(n, level, spread)| (0..n).map(move |_| (level, spread)));
+            let values: Vec<f64> = levels.enumerate().map(|(i, (level, spread))| level + spread * noise(i)).collect();
+            let mut ends = change_points(&values);
+            ends.push(values.len());
+            let costs = Costs::new(&values, super::super::median(&values).expect("values"));
+            let penalty = PENALTY * (values.len() as f64).ln();
+            let mut start = 0;
+            let mut cost = -penalty;
+            for end in ends {
+                cost += costs.of(start, end) + penalty;
+                start = end;
+            }
+            let least = if values.len() < 2 * SHORTEST { cost } else { by_force(&values) };
+            proptest::prop_assert!((cost - least).abs() <= 1e-6 * least.abs().max(1.0), "{cost} {least}");
+        }
     }
 
     #[test]

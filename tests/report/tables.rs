@@ -83,7 +83,7 @@ fn a_number_that_some_runs_lack_is_not_shown() {
         steady.p95_ns = None;
     }
     let text = report("text", &file(vec![warm(&npy, 12), thin]));
-    assert!(text.contains("* too few samples for a p95"), "{text}");
+    assert!(text.contains("* p95 insufficient: too few samples"), "{text}");
     let cold_id = id("npy:mmap/object/random", "cold");
     let text = report("text", &file(vec![cold(&cold_id, 2, 90), cold(&cold_id, 2, 10)]));
     assert!(text.contains("^ under half of the samples"), "{text}");
