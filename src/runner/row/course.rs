@@ -23,7 +23,8 @@ pub fn class(report: &Report, index_len: u64) -> Class {
         return Class::Unclear;
     }
     // Every phase begins with the list.
-    let placed = || samples.iter().flat_map(move |phase| phase.iter().enumerate().map(move |(i, &ns)| (i % list, ns as f64)));
+    let placed =
+        || samples.iter().flat_map(move |phase| phase.iter().enumerate().map(move |(i, &ns)| (i % list, ns as f64)));
     let mut at_place: Vec<Vec<f64>> = vec![Vec::new(); list];
     placed().for_each(|(place, ns)| at_place[place].push(ns));
     let usual: Vec<f64> = at_place.iter().map(|passes| stats::median(passes).unwrap_or(0.0)).collect();
