@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod data;
+pub mod gate;
 pub mod report;
 pub mod run;
 

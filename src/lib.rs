@@ -4,8 +4,8 @@
 //! config ─▶ plan ─▶ runs (one fresh worker process each) ─▶ result file ─▶ summaries ─▶ comparison ─▶ text, plots
 //! ```
 //!
-//! Measuring and judging meet only in the result file: `pcb-run` never compares, `pcb-compare` never measures.
-//! `plan`, `stats`, `compare` and `report` do no I/O. Only `session` knows processes, only `results` knows the file.
+//! Measuring and judging meet only in the result file: `pcb-run` never compares, `pcb-compare` never measures (`pcb-gate` calls both).
+//! `plan`, `stats`, `compare`, `gate` and `report` do no I/O. Only `session` knows processes, only `results` knows the file.
 
 pub mod case;
 pub mod cli;
@@ -13,6 +13,7 @@ pub mod compare;
 pub mod config;
 pub mod data;
 pub mod environment;
+pub mod gate;
 pub mod interrupt;
 pub mod output;
 pub mod plan;

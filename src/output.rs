@@ -28,6 +28,14 @@ pub fn text_file(path: &Path, force: bool, text: &str) -> anyhow::Result<()> {
     })
 }
 
+/// Appends to the job summary where GitHub Actions wants it; elsewhere there is none.
+pub fn job_summary(text: &str) -> anyhow::Result<()> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let path = Path::new(&path);
+    let append = || std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes());
+    append().map_err(|e| anyhow::anyhow!("{}: {e} (the job summary of GITHUB_STEP_SUMMARY)", path.display()))
+}
+
 /// Writes to stdout. A reader that has seen enough, such as `head`, is no error.
 pub fn stdout(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();

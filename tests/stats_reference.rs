@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pcb::stats::{
-    Pairing, Process, benjamini_hochberg, bootstrap_log_ratio, holm, mad, mann_whitney_exact, median, median_interval,
-    quantile, welch_log,
+    Hunt, Pairing, Process, benjamini_hochberg, bootstrap_log_ratio, holm, hunt, mad, mann_whitney_exact, median,
+    median_interval, quantile, welch_log,
 };
 use serde::Deserialize;
 
@@ -212,4 +212,31 @@ fn process_medians_of_pyperf_files_give_the_known_t() {
     assert!((py37[0].p - 0.0030).abs() < 6e-5 && (py38[0].p - 0.827).abs() < 6e-4);
     let interval = py37[0].interval(0.95).expect("a level below 1");
     assert!((interval.low - 1.00682).abs() < 6e-6 && (interval.high - 1.03088).abs() < 6e-6, "{interval:?}");
+}
+
+/// Otava's own answers for 365 nights of TigerBeetle: window 30, p and magnitude, the places
+/// (apache/otava, tests/tigerbeetle_test.py).
+const OTAVA: &[(f64, f64, &[usize])] = &[
+    (0.01, 0.05, &[15, 71]),
+    (0.05, 0.05, &[15, 71]),
+    (0.1, 0.05, &[10, 11, 15, 71, 363]),
+    (0.2, 0.05, &[10, 11, 15, 71]),
+    (0.01, 0.0, &[15, 26, 61, 71, 95, 117, 131, 142, 148, 165, 169, 192, 212, 260]),
+    (0.001, 0.0, &[15, 61, 71, 95, 117, 131, 142, 148, 192, 212, 260]),
+    (0.0001, 0.0, &[71, 95, 117, 131, 142, 148, 192, 212]),
+    (0.00001, 0.0, &[71, 95, 131, 192, 212]),
+];
+
+#[test]
+fn change_points_of_a_history_are_otavas() {
+    let Some(text) = data("tigerbeetle.json") else { return };
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let list = value.as_array().or_else(|| value.as_object()?.values().find_map(|value| value.as_array()));
+    let series: Vec<f64> = list.expect("a list").iter().filter_map(serde_json::Value::as_f64).collect();
+    assert_eq!(series.len(), 365);
+    for &(p, magnitude, expected) in OTAVA {
+        let found = hunt(&series, Hunt { window: 30, p, magnitude });
+        let places: Vec<usize> = found.iter().map(|change| change.index).collect();
+        assert_eq!(places, expected, "p {p}, magnitude {magnitude}");
+    }
 }

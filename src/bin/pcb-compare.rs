@@ -74,19 +74,10 @@ fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {
         Format::Json => compare::json::render(comparison)?,
         Format::Junit => compare::junit::render(comparison, args.failing()),
         Format::Github => {
-            job_summary(&compare::markdown::render(comparison, args.all))?;
+            output::job_summary(&compare::markdown::render(comparison, args.all))?;
             compare::github::render(comparison, args.failing())
         }
     })
-}
-
-/// Appends to the job summary where GitHub Actions wants it; elsewhere there is none.
-fn job_summary(text: &str) -> anyhow::Result<()> {
-    use std::io::Write;
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
-    let path = Path::new(&path);
-    let append = || std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes());
-    append().map_err(|e| anyhow::anyhow!("{}: {e} (the job summary of GITHUB_STEP_SUMMARY)", path.display()))
 }
 
 /// Writes to stdout, or to the file asked for.

@@ -44,12 +44,12 @@ fn level(verdict: Verdict, fail_on: &[Verdict]) -> Option<&'static str> {
 }
 
 /// Escapes as the runner's toolkit does for messages.
-fn message(text: &str) -> String {
+pub(crate) fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Escapes as the runner's toolkit does for properties, which colons and commas would end.
-fn property(text: &str) -> String {
+pub(crate) fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }
 

@@ -8,42 +8,86 @@ use super::{Comparison, Row, Verdict};
 /// One test suite with a case for each gating row. Rows whose verdict is in `fail_on` are failures; those that gave no
 /// answer and are none are skipped.
 pub fn render(comparison: &Comparison, fail_on: &[Verdict]) -> String {
-    let rows: Vec<&Row> = comparison.rows.iter().filter(|row| row.gates).collect();
-    let failed = |row: &&&Row| fail_on.contains(&row.verdict);
-    let skipped = |row: &&&Row| !failed(row) && !row.verdict.is_decided();
-    let (failures, skips) = (rows.iter().filter(failed).count(), rows.iter().filter(skipped).count());
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let count = rows.len();
-    let _ = writeln!(out, "<testsuites name=\"pcb-compare\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\">");
-    let _ = writeln!(
-        out,
-        "  <testsuite name=\"pcb-compare\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skips}\">"
-    );
-    out.push_str("    <properties>\n");
-    for (name, what) in head(comparison) {
-        let _ = writeln!(out, "      <property name=\"{}\" value=\"{}\"/>", escaped(name), escaped(&what));
-    }
-    out.push_str("    </properties>\n");
-    for row in &rows {
-        out.push_str(&test_case(row, failed(&row), skipped(&row)));
-    }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
+    let test = |row: &Row| {
+        let cells = Cells::new(row);
+        let track = row.case().map_or(String::new(), |case| case.track.to_string());
+        TestCase {
+            class: format!("pcb.{track}"),
+            name: format!("{} {}", cells.case, cells.metric),
+            failed: fail_on.contains(&row.verdict),
+            skipped: !row.verdict.is_decided(),
+            line: line(&cells),
+            kind: cells.verdict,
+            note: cells.note,
+        }
+    };
+    let properties = head(comparison).into_iter().map(|(name, what)| (name.to_owned(), what)).collect();
+    let cases = comparison.rows.iter().filter(|row| row.gates).map(test).collect();
+    Suite { name: "pcb-compare", properties, cases }.render()
 }
 
-fn test_case(row: &Row, failed: bool, skipped: bool) -> String {
-    let cells = Cells::new(row);
-    let track = row.case().map_or(String::new(), |case| case.track.to_string());
-    let name = escaped(&format!("{} {}", cells.case, cells.metric));
-    let line = escaped(&line(&cells));
-    let open = format!("    <testcase classname=\"pcb.{}\" name=\"{name}\"", escaped(&track));
-    let (verdict, note) = (escaped(&cells.verdict), escaped(&cells.note));
-    match (failed, skipped) {
-        (true, _) => {
-            format!("{open}>\n      <failure type=\"{verdict}\" message=\"{line}\">{note}</failure>\n    </testcase>\n")
+/// A suite of tests.
+pub(crate) struct Suite {
+    /// Its name.
+    pub name: &'static str,
+    /// What is told of it.
+    pub properties: Vec<(String, String)>,
+    /// Its tests.
+    pub cases: Vec<TestCase>,
+}
+
+/// A test.
+pub(crate) struct TestCase {
+    /// Where it belongs.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Whether it gave no answer; of no weight where it failed.
+    pub skipped: bool,
+    /// Its verdict.
+    pub kind: String,
+    /// What came out, in a line.
+    pub line: String,
+    /// What a reader should know.
+    pub note: String,
+}
+
+impl Suite {
+    /// The document.
+    pub fn render(&self) -> String {
+        let failures = self.cases.iter().filter(|case| case.failed).count();
+        let skips = self.cases.iter().filter(|case| case.skipped && !case.failed).count();
+        let (name, count) = (self.name, self.cases.len());
+        let counts = format!("name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"0\"");
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let _ = writeln!(out, "<testsuites {counts}>\n  <testsuite {counts} skipped=\"{skips}\">");
+        out.push_str("    <properties>\n");
+        for (name, what) in &self.properties {
+            let _ = writeln!(out, "      <property name=\"{}\" value=\"{}\"/>", escaped(name), escaped(what));
         }
-        (_, true) => format!("{open}>\n      <skipped message=\"{line}\"/>\n    </testcase>\n"),
-        _ => format!("{open}>\n      <system-out>{line}</system-out>\n    </testcase>\n"),
+        out.push_str("    </properties>\n");
+        self.cases.iter().for_each(|case| out.push_str(&case.render()));
+        out.push_str("  </testsuite>\n</testsuites>\n");
+        out
+    }
+}
+
+impl TestCase {
+    fn render(&self) -> String {
+        let [class, name, kind, line, note] =
+            [&self.class, &self.name, &self.kind, &self.line, &self.note].map(|text| escaped(text));
+        let open = format!("    <testcase classname=\"{class}\" name=\"{name}\"");
+        match (self.failed, self.skipped) {
+            (true, _) => {
+                format!(
+                    "{open}>\n      <failure type=\"{kind}\" message=\"{line}\">{note}</failure>\n    </testcase>\n"
+                )
+            }
+            (_, true) => format!("{open}>\n      <skipped message=\"{line}\"/>\n    </testcase>\n"),
+            _ => format!("{open}>\n      <system-out>{line}</system-out>\n    </testcase>\n"),
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl Metric {
     }
 
     /// Its value, in ns or samples per second. `None` where the run has none, or none that is positive.
-    pub(super) fn of(self, case: &Case, run: &RunView) -> Option<f64> {
+    pub fn of(self, case: &Case, run: &RunView) -> Option<f64> {
         let first = run.first.as_ref();
         let value = match self {
             Self::P50 => phase(case, run)?.p50_ns?,

@@ -80,6 +80,24 @@ fn stacked(cells: &Cells, width: Option<usize>) -> String {
     out
 }
 
+/// Rows of cells in columns under their names; numbers end at the right.
+pub(crate) fn aligned<const N: usize>(names: &[&str; N], right: &[bool; N], rows: &[[String; N]]) -> String {
+    let widths: Vec<usize> = (0..N)
+        .map(|column| {
+            rows.iter().map(|row| row[column].chars().count()).chain([names[column].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |cells: [&str; N]| {
+        let pad = |(column, cell): (usize, &&str)| {
+            let width = widths[column];
+            if right[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        };
+        format!("{}\n", cells.iter().enumerate().map(pad).collect::<Vec<_>>().join(GAP).trim_end())
+    };
+    let rows = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
+    std::iter::once(line(*names)).chain(rows).collect()
+}
+
 fn width(cells: &[(Verdict, Cells)], column: usize) -> usize {
     let cells = cells.iter().map(|(_, cells)| cells.all()[column]).chain([COLUMNS[column]]);
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
