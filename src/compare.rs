@@ -3,6 +3,7 @@
 //! Cases are matched on their ids without `state` (`pairs`), checked for whether they measured the same thing
 //! (`comparable`), reduced to one number a run ([`Metric`]), compared on logs, and judged ([`Verdict`]).
 
+pub mod aa;
 mod comparable;
 mod differences;
 pub mod github;
@@ -27,6 +28,8 @@ pub use overall::Overall;
 pub use pairs::{Ambiguous, Key};
 pub use rows::{Change, Row, Side};
 pub use verdict::{VERDICTS, Verdict};
+
+use std::collections::BTreeMap;
 
 use regex::Regex;
 
@@ -58,6 +61,9 @@ pub struct Settings {
     pub alpha: f64,
     /// How p-values are adjusted over the cases of a track.
     pub adjust: Adjust,
+    /// Noise floors by case id, as log ratios: where one is above the margin, an alarm must pass it. They never make two
+    /// sides equal.
+    pub floors: BTreeMap<String, f64>,
     /// Keys left out of the match, beside `state`.
     pub across: Vec<Key>,
     /// Only cases whose id this finds.
@@ -71,6 +77,7 @@ impl Default for Settings {
             margin: DEFAULT_MARGIN,
             alpha: DEFAULT_ALPHA,
             adjust: Adjust::Holm,
+            floors: BTreeMap::new(),
             across: Vec::new(),
             filter: None,
         }

@@ -221,6 +221,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("transforms", include_str!("../configs/examples/transforms.toml")),
     ("formats", include_str!("../configs/formats.toml")),
     ("full", include_str!("../configs/examples/full.toml")),
+    ("nightly", include_str!("../configs/nightly.toml")),
     ("features", include_str!("../configs/examples/features.toml")),
 ];
 

@@ -15,6 +15,7 @@ pub mod data;
 pub mod environment;
 pub mod gate;
 pub mod interrupt;
+pub mod noise;
 pub mod output;
 pub mod plan;
 pub mod progress;

@@ -3,6 +3,7 @@
 //! A reporter is one file and one row of [`REPORTERS`]. Tables and plots show runs reduced by [`summary`]; `csv` and
 //! `jsonl` show the runs themselves.
 
+pub mod check;
 mod columns;
 pub mod csv;
 mod document;

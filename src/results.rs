@@ -3,6 +3,7 @@
 //! `NAME.json` is one document, written atomically when the plan is complete. While runs are made they are appended
 //! to `NAME.journal.jsonl`; `--resume` goes on from there.
 
+pub mod baseline;
 mod file;
 mod journal;
 mod pyperf;
@@ -11,6 +12,7 @@ pub mod schema;
 pub mod thin;
 pub mod view;
 
+pub use baseline::BaselineError;
 pub use file::{ReadError, ResultFile, read, write};
 pub use journal::{JOURNAL, Journal, JournalError, journal_path};
 pub use row::{

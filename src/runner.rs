@@ -22,7 +22,7 @@ use crate::residency;
 use crate::results::{CacheProof, Noise, Outcome, Run};
 use crate::session::{self, NoPauses, Pauses, Report, Spec};
 
-pub use build::{Build, BuildError, find, probe};
+pub use build::{Build, BuildError, find, probe, twice};
 use goal::Goal;
 
 /// Everything a plan needs to be run.

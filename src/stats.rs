@@ -18,6 +18,7 @@ mod prediction;
 mod quantile;
 mod repeats;
 mod share;
+mod slope;
 
 pub use adjust::{benjamini_hochberg, holm};
 pub use bootstrap::{Pairing, Process, bootstrap_log_ratio};
@@ -30,8 +31,9 @@ pub use log_ratio::{LogRatio, paired_log, welch_log};
 pub use mann_whitney::mann_whitney_exact;
 pub use prediction::{prediction_interval, reach};
 pub use quantile::{mad, median, min_samples, quantile, quantile_of_sorted};
-pub use repeats::{Noise, repeats_for, runs_for_half_width};
+pub use repeats::{Noise, detectable, repeats_for, runs_for_half_width};
 pub use share::wilson;
+pub use slope::{Slope, slope};
 
 /// A closed interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use pcb::cli::compare::{Args, Format};
 use pcb::cli::{self, exit};
-use pcb::compare::{self, Comparison, Inputs, text};
-use pcb::output;
-use pcb::results::view;
+use pcb::compare::{self, Comparison, Inputs, Settings, text};
+use pcb::results::baseline;
+use pcb::results::view::{self, FileView};
+use pcb::{noise, output};
 
 /// Width of a terminal that does not tell its own.
 const USUAL_WIDTH: usize = 100;
@@ -36,6 +37,11 @@ fn run(args: &Args) -> Result<u8, Failure> {
             .map_err(error);
     };
     let comparison = compared(args, base)?;
+    if let Some(name) = &args.save_baseline {
+        let kept =
+            baseline::save(&args.baselines, name, args.new.as_deref().unwrap_or(base), args.force).map_err(usage)?;
+        output::stderr(&format!("pcb-compare: kept as {}", kept.display()));
+    }
     write(args, &render(args, &comparison).map_err(error)?).map_err(error)?;
     if comparison.rows.is_empty() {
         let hint =
@@ -45,21 +51,46 @@ fn run(args: &Args) -> Result<u8, Failure> {
     Ok(args.exit_code(&comparison))
 }
 
-fn compared(args: &Args, base: &Path) -> Result<Comparison, Failure> {
+fn compared(args: &Args, first: &Path) -> Result<Comparison, Failure> {
+    if let Some(name) = &args.save_baseline {
+        baseline::check(&args.baselines, name, args.force).map_err(usage)?;
+    }
+    let named =
+        args.baseline.as_deref().map(|name| baseline::find(&args.baselines, name)).transpose().map_err(usage)?;
+    let (base, new) = match &named {
+        Some(base) => (base.as_path(), Some(first)),
+        None => (first, args.new.as_deref()),
+    };
     let name = |path: &Path| path.display().to_string();
     let (base_name, base_file) = (name(base), view::read(base).map_err(error)?);
     if let Some(by) = &args.by {
         let inputs = Inputs::values((&base_name, &base_file), by.key, &by.values).map_err(usage)?;
-        return compare::compare_values(&inputs, by.key, &args.settings()).map_err(usage);
+        return compare::compare_values(&inputs, by.key, &settings(args, &base_file)?).map_err(usage);
     }
-    let new = args.new.as_deref().map(|new| Ok((name(new), view::read(new)?))).transpose();
+    let new = new.map(|new| Ok((name(new), view::read(new)?))).transpose();
     let new = new.map_err(|e: pcb::results::ReadError| error(e))?;
     let inputs = match &new {
         Some((new_name, new_file)) => Inputs::files((&base_name, &base_file), (new_name, new_file)),
         None => Inputs::builds((&base_name, &base_file)),
     };
     let inputs = inputs.map_err(usage)?;
-    compare::compare(&inputs, &args.settings()).map_err(usage)
+    compare::compare(&inputs, &settings(args, &base_file)?).map_err(usage)
+}
+
+/// How to compare, with the noise floors of the machine that the base was measured on.
+fn settings(args: &Args, base: &FileView) -> Result<Settings, Failure> {
+    let Some(path) = &args.noise else { return Ok(args.settings()) };
+    let file = noise::read(path).map_err(error)?;
+    let machine = noise::machine(&base.header.environment);
+    let floors = file.floors(&machine);
+    if floors.is_empty() {
+        let days = file.days(&machine);
+        output::stderr(&format!(
+            "pcb-compare: {}: no noise floor: {days} days of this machine, 5 are needed",
+            path.display()
+        ));
+    }
+    Ok(Settings { floors, ..args.settings() })
 }
 
 fn render(args: &Args, comparison: &Comparison) -> anyhow::Result<String> {

@@ -1,10 +1,10 @@
 //! Shows result files; see `pcb-report --help`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use pcb::cli::report::Args;
+use pcb::cli::report::{Args, CheckFormat, Command};
 use pcb::cli::{self, exit};
 use pcb::output;
 use pcb::report::{self, Input};
@@ -16,7 +16,7 @@ struct Failure(u8, anyhow::Error);
 fn main() -> ExitCode {
     let args = Args::parse();
     match run(&args) {
-        Ok(()) => ExitCode::from(exit::OK),
+        Ok(code) => ExitCode::from(code),
         Err(Failure(code, error)) => {
             // The text of each error has its cause in it; a chain (`{:#}`) would say it twice.
             output::stderr(&format!("pcb-report: {error}"));
@@ -25,10 +25,35 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<(), Failure> {
-    if args.files.is_empty() {
-        return cli::about(Args::command(), args.completions).and_then(|text| output::stdout(&text)).map_err(error);
+fn run(args: &Args) -> Result<u8, Failure> {
+    if let Some(Command::Check { files, strict, format }) = &args.command {
+        return check(files, *strict, *format);
     }
+    let done = if args.files.is_empty() {
+        cli::about(Args::command(), args.completions).and_then(|text| output::stdout(&text)).map_err(error)
+    } else {
+        show(args)
+    };
+    done.map(|()| exit::OK)
+}
+
+/// Lists what speaks against trusting some files.
+fn check(paths: &[PathBuf], strict: bool, format: CheckFormat) -> Result<u8, Failure> {
+    let files = paths.iter().map(|path| results::read(path).map_err(error)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let findings: Vec<_> = names.iter().map(String::as_str).zip(files.iter().map(report::check::check)).collect();
+    let text = match format {
+        CheckFormat::Text => report::check::text(&findings),
+        CheckFormat::Markdown => report::check::markdown(&findings),
+        CheckFormat::Json => report::check::json(&findings).map_err(error)?,
+    };
+    output::stdout(text.as_bytes()).map_err(error)?;
+    let problem =
+        findings.iter().any(|(_, findings)| findings.iter().any(|f| f.level == report::check::Level::Problem));
+    Ok(if strict && problem { exit::REFUSED } else { exit::OK })
+}
+
+fn show(args: &Args) -> Result<(), Failure> {
     let files = args.files.iter().map(|path| read(args, path)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
     let inputs: Vec<Input> = names.iter().zip(&files).map(|(name, file)| Input { name, file }).collect();

@@ -1,5 +1,6 @@
 //! Command line of `pcb-compare`, and what its verdicts mean for the exit code.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -25,6 +26,18 @@ pub struct Args {
     /// Result file that is judged
     #[arg(value_name = "NEW")]
     pub new: Option<PathBuf>,
+    /// A baseline by name in place of BASE: pcb-compare --baseline main new.json
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["new", "by"])]
+    pub baseline: Option<String>,
+    /// Keep NEW (or the only file) as a baseline of this name too
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
+    /// Folder of baselines
+    #[arg(long, value_name = "DIR", env = "PCB_BASELINES", default_value = crate::results::baseline::FOLDER)]
+    pub baselines: PathBuf,
+    /// Noise file of pcb-run --aa: an alarm must pass the noise floor of its case, once five days are known
+    #[arg(long, value_name = "FILE")]
+    pub noise: Option<PathBuf>,
     /// What to compare [default: the primary metric of each track and state]
     #[arg(long, value_name = "METRIC", value_parser = metric())]
     pub metric: Option<Metric>,
@@ -64,8 +77,8 @@ pub struct Args {
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Overwrite the file of --output
-    #[arg(long, requires = "output")]
+    /// Overwrite the file of --output, or the baseline of --save-baseline
+    #[arg(long)]
     pub force: bool,
     /// Colour verdicts
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -154,6 +167,7 @@ Exit codes:
 
 Examples:
   pcb-compare last-week.json today.json
+  pcb-compare --baseline main today.json
   pcb-compare formats.json --by format=npy:mmap
   pcb-compare py36.json py37.json                      files of pyperf
   pcb-compare ab.json --metric p95 --margin 5% --filter '/warm$' --format markdown";
@@ -188,6 +202,7 @@ impl Args {
                 AdjustArg::Holm => Adjust::Holm,
                 AdjustArg::Bh => Adjust::Bh,
             },
+            floors: BTreeMap::new(),
             across: self.across.clone(),
             filter: self.filter.clone(),
         }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use regex::Regex;
 
@@ -14,8 +14,18 @@ use crate::report::{REPORTERS, Reporter};
 /// Tables and the plot reduce the runs of a case: under 6 runs to the geometric mean with its t interval, from 6 on to
 /// the median with its order-statistic interval. Several files stand side by side; their runs are never pooled.
 #[derive(Debug, Parser)]
-#[command(name = "pcb-report", version, after_help = AFTER_HELP, max_term_width = 120)]
+#[command(
+    name = "pcb-report",
+    version,
+    after_help = AFTER_HELP,
+    max_term_width = 120,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub struct Args {
+    /// What to do other than to show
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// Result files
     #[arg(value_name = "FILE", required_unless_present_any = ["completions", "man"])]
     pub files: Vec<PathBuf>,
@@ -42,17 +52,47 @@ pub struct Args {
     pub man: bool,
 }
 
+/// What there is to do beside showing.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Can these results be trusted? Lists what speaks against it, and what to do
+    Check {
+        /// Result files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// Exit code 6 if there is a problem
+        #[arg(long)]
+        strict: bool,
+        /// Form of the output
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        format: CheckFormat,
+    },
+}
+
+/// Form of the output of `pcb-report check`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// Lines
+    Text,
+    /// GitHub Markdown
+    Markdown,
+    /// A list of files with their findings
+    Json,
+}
+
 const AFTER_HELP: &str = "\
 Exit codes:
   0  fine
   1  error: a file cannot be read or written, or exists and --force is missing
   2  wrong command line, or result files of different versions
   4  nothing selected: no case, or none that matches --filter
+  6  check --strict: a problem was found
 
 Examples:
   pcb-report results/smoke.json
   pcb-report monday.json tuesday.json --filter '/warm$' --format markdown
   pcb-report full.json --svg full.svg --output full.txt
+  pcb-report check results/smoke.json --strict
   pcb-report *.json --format csv --output runs.csv --force";
 
 fn format() -> impl TypedValueParser<Value = &'static Reporter> {

@@ -25,7 +25,7 @@ pub enum Listing {
 #[command(name = "pcb-run", version, after_help = AFTER, max_term_width = 100)]
 pub struct Args {
     /// A TOML file, or a shipped config: default, smoke, jump, nf1, random, grouped, paired, transforms, formats,
-    /// full, features
+    /// full, nightly, features
     #[arg(value_name = "CONFIG")]
     pub config: Option<PathBuf>,
     /// Runs of each case
@@ -83,6 +83,21 @@ pub struct Args {
     /// A worker build: NAME=FOLDER or NAME=PROGRAM; give two to compare them block by block
     #[arg(long, value_name = "NAME=PATH")]
     pub worker: Vec<String>,
+    /// Measure the one build twice in every block: how often does a comparison cry wolf here? Adds to the noise file
+    #[arg(long)]
+    pub aa: bool,
+    /// Noise file of --aa [default: noise.json in the folder of datasets]
+    #[arg(long, value_name = "FILE", requires = "aa")]
+    pub noise: Option<PathBuf>,
+    /// Keep the result as a baseline of this name too
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
+    /// Compare with this baseline at the end; exit code 3 if something regressed
+    #[arg(long, value_name = "NAME", conflicts_with = "aa")]
+    pub baseline: Option<String>,
+    /// Folder of baselines
+    #[arg(long, value_name = "DIR", env = "PCB_BASELINES", default_value = crate::results::baseline::FOLDER)]
+    pub baselines: PathBuf,
     /// Where datasets lie [env: PCB_DATA] [default: the user's cache folder]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -114,8 +129,10 @@ Examples:
   pcb-run smoke --plan                      what would be run, and for how long
   pcb-run --set format=all                  every variant
   pcb-run --worker base=old/ --worker new=target/release/
+  pcb-run smoke --aa                        the same build twice: false alarms, detectable changes
+  pcb-run smoke --save-baseline main; pcb-run smoke --baseline main
 
 Exit codes:
-  0 fine; 1 error; 2 usage or config; 4 nothing selected;
+  0 fine; 1 error; 2 usage or config; 3 regressed against --baseline; 4 nothing selected;
   5 a run failed, was not cold or not warm, or gave wrong pixels;
   124 --max-time was reached; 130 interrupted";

@@ -60,13 +60,18 @@ fn decide(draft: Draft, inputs: &Inputs, p_adjusted: f64, tests: usize, settings
         return row;
     };
     let log_margin = settings.margin.ln_1p();
-    row.verdict = Verdict::decide(&evidence, log_margin, alpha);
+    let floor = row.case().and_then(|case| settings.floors.get(&case.to_string())).copied();
+    let alarm_margin = floor.map_or(log_margin, |floor| floor.max(log_margin));
+    row.verdict = Verdict::decide(&evidence, log_margin, alarm_margin, alpha);
+    if alarm_margin > log_margin {
+        row.notes.push(format!("noise floor {:.1} %", alarm_margin.exp_m1() * 100.0));
+    }
     // Only an alarm needs a second voice; it is the dear one.
     let alarm = matches!(row.verdict, Verdict::Regressed | Verdict::Improved);
     let second = if alarm { sides.bootstrap(&row, inputs, 1.0 - alpha) } else { None };
     let agrees = |second: &Interval| match row.verdict {
-        Verdict::Regressed => second.low > log_margin,
-        _ => second.high < -log_margin,
+        Verdict::Regressed => second.low > alarm_margin,
+        _ => second.high < -alarm_margin,
     };
     if let Some(second) = second.filter(|second| !agrees(second)) {
         let (verdict, low, high) = (row.verdict, second.low.exp(), second.high.exp());

@@ -66,13 +66,14 @@ pub(super) struct Evidence {
 
 impl Verdict {
     /// The first that holds: regressed or improved (interval wholly beyond the margin, adjusted p under alpha),
-    /// unchanged (TOST), slower or faster below the margin (adjusted p under alpha), inconclusive.
-    pub(super) fn decide(evidence: &Evidence, log_margin: f64, alpha: f64) -> Self {
+    /// unchanged (TOST), slower or faster below the margin (adjusted p under alpha), inconclusive. Alarms may have a wider
+    /// margin than equivalence.
+    pub(super) fn decide(evidence: &Evidence, log_margin: f64, alarm_margin: f64, alpha: f64) -> Self {
         let Evidence { interval, equivalence, p_adjusted } = *evidence;
         let differs = p_adjusted < alpha;
-        if differs && interval.low > log_margin {
+        if differs && interval.low > alarm_margin {
             Self::Regressed
-        } else if differs && interval.high < -log_margin {
+        } else if differs && interval.high < -alarm_margin {
             Self::Improved
         } else if equivalence.low >= -log_margin && equivalence.high <= log_margin {
             Self::Unchanged
@@ -119,7 +120,7 @@ mod tests {
 
     fn decide(low: f64, high: f64, p_adjusted: f64) -> Verdict {
         let interval = Interval { low, high };
-        Verdict::decide(&Evidence { interval, equivalence: interval, p_adjusted }, 0.03, 0.05)
+        Verdict::decide(&Evidence { interval, equivalence: interval, p_adjusted }, 0.03, 0.03, 0.05)
     }
 
     #[test]
@@ -131,6 +132,21 @@ mod tests {
         assert_eq!(decide(-0.06, -0.02, 0.01), Verdict::FasterBelowMargin);
         assert_eq!(decide(0.04, 0.06, 0.2), Verdict::Inconclusive);
         assert_eq!(decide(-0.04, 0.06, 0.9), Verdict::Inconclusive);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_floor_makes_nothing_an_alarm_and_nothing_equal(
+            low in -0.3..0.3_f64, width in 0.0..0.3_f64, p_adjusted in 0.0..1.0_f64, floor in 0.0..0.3_f64,
+        ) {
+            let interval = Interval { low, high: low + width };
+            let evidence = Evidence { interval, equivalence: interval, p_adjusted };
+            let plain = Verdict::decide(&evidence, 0.03, 0.03, 0.05);
+            let floored = Verdict::decide(&evidence, 0.03, floor.max(0.03), 0.05);
+            let alarm = |verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
+            proptest::prop_assert!(plain == floored || (alarm(plain) && !alarm(floored)));
+            proptest::prop_assert_eq!(plain == Verdict::Unchanged, floored == Verdict::Unchanged);
+        }
     }
 
     #[test]

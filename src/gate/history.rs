@@ -148,6 +148,11 @@ impl CaseNight {
 }
 
 impl Fingerprint {
+    /// A fingerprint of facts by name.
+    pub fn of(facts: BTreeMap<String, String>) -> Self {
+        Self(facts)
+    }
+
     fn new(header: &Header) -> Self {
         let machine = &header.environment;
         let detail = |name: &str| machine.details.get(name).cloned().unwrap_or_else(|| NOT_EXPOSED.to_owned());
@@ -182,6 +187,16 @@ impl History {
     pub fn new(mut nights: Vec<Night>, events: Vec<Event>) -> Self {
         nights.sort_by(|a, b| a.started.cmp(&b.started));
         Self { nights, events }
+    }
+
+    /// Adds a night, made after all others.
+    pub fn push(&mut self, night: Night) {
+        self.nights.push(night);
+    }
+
+    /// Adds a decision.
+    pub fn decide(&mut self, event: Event) {
+        self.events.push(event);
     }
 
     /// The nights, in the order made.
@@ -223,7 +238,7 @@ impl History {
     }
 
     /// The mean log of a case in the pinned night, if tonight can be compared with that. The latest pin holds.
-    pub(super) fn pinned(&self, case: &str, tonight: &Night) -> Option<f64> {
+    pub fn pinned(&self, case: &str, tonight: &Night) -> Option<f64> {
         let pin = self.events.iter().rev().find(|event| event.kind == Kind::Pinned && event.concerns(case))?;
         let night = self.nights.iter().find(|night| night.name == pin.night && night.started < tonight.started)?;
         if night.fingerprint != tonight.fingerprint {

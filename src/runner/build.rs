@@ -78,6 +78,18 @@ pub fn find(named: &[String]) -> Result<Vec<Build>, BuildError> {
     Ok(builds)
 }
 
+/// The same build under two names, for an A/A measurement.
+pub fn twice(builds: Vec<Build>) -> Result<Vec<Build>, BuildError> {
+    match <[Build; 1]>::try_from(builds) {
+        Ok([build]) => Ok(["a1", "a2"].map(|name| Build { name: name.to_owned(), ..build.clone() }).into()),
+        Err(builds) => {
+            let problem = format!("--aa measures one build twice, and {} are given", builds.len());
+            let text = builds.iter().map(|build| build.name.clone()).collect::<Vec<_>>().join(", ");
+            Err(BuildError::Argument { text, problem })
+        }
+    }
+}
+
 fn parse(text: &str) -> Result<Build, BuildError> {
     let error = |problem: String| BuildError::Argument { text: text.to_owned(), problem };
     let (name, path) =

@@ -16,7 +16,7 @@ pub fn measure(header: &Header, cases: &[String], workers: &[String], repeats: u
     let ids: Vec<String> = cases.iter().map(|id| regex::escape(id)).collect();
     let mut command = Command::new(program());
     command.arg(&config).args(["--filter", &format!("^({})$", ids.join("|"))]);
-    command.args(["--repeats", &repeats.to_string(), "--set", "precision=0", "--force", "--output"]).arg(path);
+    command.args(["--repeats", &repeats.to_string(), "--set", "precision=0.0", "--force", "--output"]).arg(path);
     workers.iter().for_each(|worker| {
         command.args(["--worker", worker]);
     });

@@ -1,5 +1,6 @@
 //! `pcb-run`: reads a config, plans, measures, and leaves a result file.
 
+mod after;
 mod prepare;
 mod settings;
 mod show;
@@ -18,7 +19,8 @@ use pcb::data::{self, DataError};
 use pcb::interrupt::Interrupt;
 use pcb::plan::{Plan, PlanError};
 use pcb::progress::{Progress, Voice, human};
-use pcb::results::{Journal, JournalError, Outcome, ResultFile, Run};
+use pcb::results::baseline;
+use pcb::results::{BaselineError, Journal, JournalError, Outcome, ResultFile, Run};
 use pcb::runner::{self, BuildError, End, Event, Runner};
 use pcb::{output, report};
 use prepare::Prepared;
@@ -48,6 +50,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
         || error.is::<PlanError>()
         || matches!(error.downcast_ref(), Some(BuildError::Argument { .. }))
         || matches!(error.downcast_ref(), Some(DataError::Usage(_)))
+        || error.is::<BaselineError>()
         || error.downcast_ref().is_some_and(|e: &JournalError| !matches!(e, JournalError::Io { .. }));
     if usage { exit::USAGE } else { exit::ERROR }
 }
@@ -64,7 +67,14 @@ fn run(args: &Args) -> Result<u8> {
     }
     let started = Instant::now();
     settings::check_temporary_folder()?;
+    if let Some(name) = &args.save_baseline {
+        baseline::check(&args.baselines, name, args.force)?;
+    }
+    let named = args.baseline.as_deref().map(|name| baseline::find(&args.baselines, name)).transpose()?;
     let mut builds = runner::find(&args.worker)?;
+    if args.aa {
+        builds = runner::twice(builds)?;
+    }
     let rough = prepare::make_plan(args, &config, &root, &builds)?;
     if rough.cases.is_empty() {
         return show::nothing(&rough);
@@ -106,7 +116,9 @@ fn run(args: &Args) -> Result<u8> {
         until: (!limit.is_zero()).then(|| started + limit),
     };
     let end = measure(&runner, &mut journal, voice, &target)?;
-    finish(args, end, journal, &target, plan.precision, voice)
+    let code = finish(args, end, journal, &target, plan.precision, voice)?;
+    let measured = matches!(code, exit::OK | exit::INCOMPLETE);
+    Ok(if measured { after::judge(args, &root, &target, named.as_deref(), code)? } else { code })
 }
 
 /// Leaves the result, or says how to go on.
