@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Config, Sweep};
+use super::{Config, LEAST_BLOCKS, Sweep};
 
 /// A config cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -172,7 +172,7 @@ mod tests {
             {"values":[5e-6]}]}]}"#;
         let file = parsed(text).expect("a pyperf file").expect("sound");
         assert_eq!(file.cases, [Case::pyperf("a")]);
-        let p50: Vec<f64> = file.runs.iter().filter_map(|run| run.steady?.p50_ns).collect();
+        let p50: Vec<f64> = file.runs.iter().filter_map(|run| run.steady.as_ref()?.p50_ns).collect();
         assert_eq!(p50.len(), 2);
         assert!((p50[0] - 2000.0).abs() < 1e-6 && (p50[1] - 5000.0).abs() < 1e-6, "{p50:?}");
     }

@@ -132,11 +132,11 @@ mod tests {
 
     #[test]
     fn flat_constant_short_and_broken_series_have_none() {
-        assert_eq!(change_points(&(0..1000).map(|i| 10.0 + noise(i)).collect::<Vec<_>>()), []);
-        assert_eq!(change_points(&[7.0; 500]), []);
-        assert_eq!(change_points(&[1.0, 9.0, 1.0]), []);
-        assert_eq!(change_points(&[]), []);
-        assert_eq!(change_points(&[f64::NAN; 50]), []);
+        assert!(change_points(&(0..1000).map(|i| 10.0 + noise(i)).collect::<Vec<_>>()).is_empty());
+        assert!(change_points(&[7.0; 500]).is_empty());
+        assert!(change_points(&[1.0, 9.0, 1.0]).is_empty());
+        assert!(change_points(&[]).is_empty());
+        assert!(change_points(&[f64::NAN; 50]).is_empty());
     }
 
     /// The same without pruning: every partition is thought of.
