@@ -32,6 +32,9 @@ pub const NIGHTS: usize = 30;
 /// Nights whose mean is compared with the pinned one.
 pub const RECENT: usize = 5;
 
+/// Nights that a new level must have lasted for to be shown.
+const LEAST_LEVEL: usize = 3;
+
 /// One-sided level of the prediction bound.
 pub const LEVEL: f64 = 0.99;
 
@@ -153,7 +156,9 @@ fn shifts(history: &History, tonight: &Night, settings: &Settings) -> Vec<PastSh
     for (id, case) in &tonight.cases {
         let series = alike.iter().filter_map(|night| Some((night, night.cases.get(id)?.mean_log()?.exp())));
         let (names, values): (Vec<&&Night>, Vec<f64>) = series.unzip();
-        for shift in hunt(&values, Hunt { magnitude: settings.margin, ..Hunt::default() }) {
+        let found_there = hunt(&values, Hunt { magnitude: settings.margin, ..Hunt::default() });
+        // A level of the last nights alone is what the rule above is for.
+        for shift in found_there.into_iter().filter(|shift| shift.index + LEAST_LEVEL <= values.len()) {
             let (night, ratio) = (names[shift.index].name.clone(), shift.after / shift.before);
             found.push(PastShift { case: case.case.clone(), night, ratio });
         }

@@ -2,7 +2,7 @@
 //! rates (series of 30 equal nights have a point in 3.5 % of cases at p .001, in a quarter at p .01), so it gates nothing.
 //!
 //! E-divisive (Matteson and James, JASA 109 (2014), 334) with windows, Student's t for the permutation test, and a merging
-//! step (Fleming et al., "Hunter", ICPE 2023). Written to give Otava's answers: like it, the t test takes the population's
+//! step (Fleming et al., "Hunter", ICPE 2023). Meant to give Otava's answers: like it, the t test takes the population's
 //! standard deviations (n) where its formula wants the samples' (n − 1).
 
 use super::distribution::t_two_sided;
@@ -122,10 +122,11 @@ fn best_split(series: &[f64]) -> Option<(f64, usize)> {
     best
 }
 
-/// Takes out the weakest change until all are significant and large enough.
-fn merge(series: &[f64], mut places: Vec<usize>, hunt: Hunt) -> Vec<Shift> {
+/// Takes out the weakest change until all are significant and large enough. Like Otava, it then looks anew at the change
+/// after the one taken out, and not at the one before.
+fn merge(series: &[f64], places: Vec<usize>, hunt: Hunt) -> Vec<Shift> {
+    let mut changes: Vec<Shift> = (0..places.len()).filter_map(|index| between(series, &places, index)).collect();
     loop {
-        let changes = changes(series, &places);
         let weakest = changes.iter().enumerate().max_by(|a, b| a.1.p.total_cmp(&b.1.p).then(b.0.cmp(&a.0)));
         let Some((mut worst, weakest)) = weakest else { return changes };
         if weakest.p < hunt.p {
@@ -135,16 +136,20 @@ fn merge(series: &[f64], mut places: Vec<usize>, hunt: Hunt) -> Vec<Shift> {
                 _ => return changes,
             }
         }
-        places.remove(worst);
+        changes.remove(worst);
+        let places: Vec<usize> = changes.iter().map(|change| change.index).collect();
+        if let Some((change, anew)) = changes.get_mut(worst).zip(between(series, &places, worst)) {
+            *change = anew;
+        }
     }
 }
 
-/// The changes at some places, each between its neighbours.
-fn changes(series: &[f64], places: &[usize]) -> Vec<Shift> {
-    let before = std::iter::once(0).chain(places.iter().copied());
-    let after = places.iter().copied().skip(1).chain([series.len()]);
-    let neighbours = before.zip(after).zip(places);
-    neighbours.filter_map(|((start, end), &place)| shift(&series[start..place], &series[place..end], place)).collect()
+/// The change at one of some places, between its neighbours.
+fn between(series: &[f64], places: &[usize], index: usize) -> Option<Shift> {
+    let place = *places.get(index)?;
+    let start = if index == 0 { 0 } else { places[index - 1] };
+    let end = places.get(index + 1).copied().unwrap_or(series.len());
+    shift(&series[start..place], &series[place..end], place)
 }
 
 /// Two-sided Student t test of two levels.

@@ -179,14 +179,14 @@ fn all_cases_have_a_geometric_mean() {
 #[test]
 fn looking_around_costs_less_than_deciding() {
     let side = |factor: f64| {
-        let cases = (0..10).map(|i| runs(&warm(&format!("b:{i}")), &around(1000.0 * factor, 0.045)));
+        let cases = (0..40).map(|i| runs(&warm(&format!("b:{i}")), &around(1000.0 * factor, 0.045)));
         file(cases.flatten().collect())
     };
     let verdict = |adjust| {
         let settings = Settings { adjust, ..Settings::default() };
         compared_as(&side(1.0), &side(1.12), &settings).rows[0].verdict
     };
-    assert_eq!(verdict(Adjust::Bh), Verdict::Regressed, "all ten found: the share of false ones is small");
+    assert_eq!(verdict(Adjust::Bh), Verdict::Regressed, "all forty found: the share of false ones is small");
     assert_eq!(verdict(Adjust::Holm), Verdict::Inconclusive);
 }
 

@@ -14,7 +14,7 @@ fn the_view_keeps_what_comparing_needs() {
         assert_eq!((seen.block, &seen.outcome, seen.open), (made.block, &made.outcome, made.open));
         assert_eq!(seen.index_digest.as_deref(), made.index_digest.as_deref());
         let rate = (seen.rate, made.rate);
-        let (seen, made) = (seen.steady.expect("steady"), made.steady.as_ref().expect("steady"));
+        let (seen, made) = (seen.steady.as_ref().expect("steady"), made.steady.as_ref().expect("steady"));
         assert_eq!((seen.samples, seen.total_ns), (made.samples, made.total_ns));
         for (seen, made) in
             [(rate.0, rate.1), (seen.p50_ns, made.p50_ns), (seen.p95_ns, made.p95_ns), (seen.p99_ns, made.p99_ns)]
