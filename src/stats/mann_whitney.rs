@@ -21,7 +21,7 @@ pub fn mann_whitney_exact(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// Number of arrangements of m and n values with each U from 0 to m·n: the Gaussian binomial coefficients, by the
-/// recurrence that the largest value is of either side, f(m, n)[u] = f(m − 1, n)[u − n] + f(m, n − 1)[u].
+/// recurrence that the largest value is of either side, f(m, n, u) = f(m − 1, n, u − n) + f(m, n − 1, u).
 fn arrangements(m: usize, n: usize) -> Vec<f64> {
     let mut rows: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
     for i in 1..=m {

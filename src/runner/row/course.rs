@@ -59,7 +59,7 @@ mod tests {
     fn report(passes: usize, slow: usize) -> Report {
         let ns = |i: usize| {
             let jitter = (i as f64 * 0.618_033_988_75).fract() * 40.0;
-            let cost = if i % 5 == 0 { 3000.0 } else { 1000.0 } + jitter;
+            let cost = if i.is_multiple_of(5) { 3000.0 } else { 1000.0 } + jitter;
             (if i / 50 < slow { 2.0 * cost } else { cost }) as u64
         };
         let samples = |range: std::ops::Range<usize>| PhaseSamples { ns: range.map(ns).collect(), touched: Vec::new() };
