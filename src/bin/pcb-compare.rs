@@ -1,5 +1,6 @@
 //! Judges result files; see `pcb-compare --help`.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -82,8 +83,9 @@ fn settings(args: &Args, base: &FileView) -> Result<Settings, Failure> {
     let Some(path) = &args.noise else { return Ok(args.settings()) };
     let file = noise::read(path).map_err(error)?;
     let machine = noise::machine(&base.header.environment);
-    let floors = file.floors(&machine);
-    if floors.is_empty() {
+    // A floor is known of the primary metric alone.
+    let floors = if args.metric.is_none() { file.floors(&machine) } else { BTreeMap::new() };
+    if floors.is_empty() && args.metric.is_none() {
         let days = file.days(&machine);
         output::stderr(&format!(
             "pcb-compare: {}: no noise floor: {days} days of this machine, 5 are needed",

@@ -35,7 +35,8 @@ pub struct Args {
     /// Folder of baselines
     #[arg(long, value_name = "DIR", env = "PCB_BASELINES", default_value = crate::results::baseline::FOLDER)]
     pub baselines: PathBuf,
-    /// Noise file of pcb-run --aa: an alarm must pass the noise floor of its case, once five days are known
+    /// Noise file of pcb-run --aa: an alarm in the primary metric must pass the noise floor of its case, once five days of
+    /// this machine are known
     #[arg(long, value_name = "FILE")]
     pub noise: Option<PathBuf>,
     /// What to compare [default: the primary metric of each track and state]
@@ -150,7 +151,7 @@ const FAILING: &[Verdict] = &[Verdict::Regressed, Verdict::Missing, Verdict::Not
 const AFTER_HELP: &str = "\
 Verdicts, the first that holds:
   not-comparable       the sides did not measure the same thing, or not well enough
-  regressed, improved  the interval lies beyond the margin, and adjusted p < ALPHA
+  regressed, improved  the interval lies beyond the margin, adjusted p < ALPHA, and resampling runs and samples agrees
   unchanged            the interval of level 1 - 2 ALPHA lies within the margin
   slower-below-margin, faster-below-margin
                        adjusted p < ALPHA, but the interval reaches into the margin

@@ -27,6 +27,10 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
         format!("the two sides differ by {} in half of the cases, by {} in 95 % of them", at(0.5), at(0.95)),
         "difference and detectable change (80 % power, if all cases are judged together) of each case:".to_owned(),
     ];
+    let rest = comparison.rows.iter().filter(|row| row.gates).count() - rows.len();
+    if rest > 0 {
+        lines.insert(1, format!("{rest} more cases could not be compared: pcb-compare on this file says why"));
+    }
     lines.extend(rows.iter().map(|row| line(row, comparison.alpha, rows.len())));
     lines
 }

@@ -56,7 +56,7 @@ const MARKS: &[(Mark, char, &str)] = &[
 
 /// Classes that a reader should see, and what they mean: a flat course needs no word, and `unclear` says nothing.
 const CLASSES: &[(Class, &str)] = &[
-    (Class::Warmup, "slower at first; the time is what that cost, beyond as many steady samples"),
+    (Class::Warmup, "slower at first; the time is what that cost in all"),
     (Class::Slowdown, "faster at first than in the steady state"),
     (Class::Unsteady, "its level still changed near the end"),
     (Class::Mixed, "the courses of its runs differ"),

@@ -110,8 +110,8 @@ pub struct Run {
     /// The very first sample: what lazy opening, cold code and cold caches cost it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_sample_ns: Option<u64>,
-    /// What the samples before the steady state took beyond as many steady ones; below 0 where they were faster. Null
-    /// where the run has no steady state, or its first pass was cut short.
+    /// What the samples before the last change of level took beyond what they take at the level after it; 0 of a flat
+    /// course, below 0 where they were faster, null where the course has no such level or is too short to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_cost_ns: Option<f64>,
     /// What the course of a warm run was, from change points over all its samples.

@@ -11,6 +11,7 @@ use crate::plan::Step;
 use crate::results::thin::{self, MIN_TOUCHED_SHARE};
 use crate::results::{Amplification, CacheProof, Flag, Noise, Outcome, Run, phase_stats};
 use crate::session::{PhaseSamples, Report};
+use crate::stats::Class;
 
 /// Under this many samples in the time allowed, no number of a warm run means anything.
 const FEWEST_STEADY: usize = 20;
@@ -125,6 +126,9 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
             (case.state == State::Cold && samples.touched.len() == samples.ns.len()).then_some(&samples.touched[..]);
         phase_stats(&samples.ns, touched)
     };
+    let warm = case.state == State::Warm;
+    let (class, warmup_cost_ns) =
+        if warm { course::course(&report, finished.index_len) } else { (Class::Unclear, None) };
     let base = without_run(case, context.build, context.step, outcome);
     Run {
         started: context.started,
@@ -137,8 +141,8 @@ pub fn assemble(context: Context<'_>, report: Report) -> Run {
         steady: stats(phase(Phase::Steady)),
         rate: finished.rate,
         first_sample_ns: phase(Phase::First).and_then(|samples| samples.ns.first().copied()),
-        warmup_cost_ns: if finished.first_complete { course::warmup_cost(&report) } else { None },
-        class: (case.state == State::Warm).then(|| course::class(&report, finished.index_len)),
+        warmup_cost_ns,
+        class: warm.then_some(class),
         stages: finished.stages.clone(),
         counters: report.finished.as_ref().map(|finished| finished.counters),
         items_per_sample: finished.items_per_sample,

@@ -90,14 +90,20 @@ pub fn cache(looked: &Looked) -> Found {
 
 /// Warm runs became steady.
 pub fn steady(looked: &Looked) -> Found {
-    let mut found = Vec::new();
+    let (mut most, mut some_runs) = (Vec::new(), Vec::new());
     for summary in &looked.cases {
         let runs = looked.file.runs.iter().filter(|run| run.case == *summary.case && run.build == summary.build);
         let unsteady = runs.filter(|run| run.outcome.is_ok() && run.flags.contains(&Flag::NotSteady)).count();
         if unsteady > 0 {
-            let level = if 2 * unsteady > summary.ok { Level::Problem } else { Level::Warning };
-            let what = format!("{}: {unsteady} of {} runs never became steady", name(summary), summary.ok);
-            found.push((level, what, "raise warmup.max_time; look for what else runs"));
+            let list = if 2 * unsteady > summary.ok { &mut most } else { &mut some_runs };
+            list.push(format!("{} ({unsteady} of {})", name(summary), summary.ok));
+        }
+    }
+    let mut found = Vec::new();
+    let advice = "raise warmup.max_time; look for what else runs";
+    for (level, share, names) in [(Level::Problem, "most", most), (Level::Warning, "some", some_runs)] {
+        if !names.is_empty() {
+            found.push((level, format!("{share} runs never became steady: {}", some(&names)), advice));
         }
     }
     for (class, advice) in [

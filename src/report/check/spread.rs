@@ -1,6 +1,7 @@
 //! Whether the runs of a case agree, and are enough.
 
 use super::{Level, Looked, name, some};
+use crate::case::Track;
 use crate::results::Run;
 use crate::stats::{holm, runs_for_half_width, slope};
 
@@ -37,20 +38,30 @@ pub fn repeats(looked: &Looked) -> Found {
 
 /// Runs of a case agree.
 pub fn stable(looked: &Looked) -> Found {
-    let mut found = Vec::new();
-    for (name, runs) in headlines(looked) {
+    let cases = headlines(looked);
+    let spread = |(name, runs): &(String, Vec<(&Run, f64)>)| {
         let logs: Vec<f64> = runs.iter().map(|(_, log)| *log).collect();
         let n = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / n;
         let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        if spread > UNSTABLE {
-            let needed = runs_for_half_width(&logs, WANTED.ln_1p());
-            let needed = needed.map_or(String::new(), |n| format!("; about {n} runs would know it to 2 %"));
-            let what = format!("{name}: its runs differ by {:.1} % (standard deviation){needed}", spread * 100.0);
-            found.push((Level::Warning, what, "use --precision 2%, or quiet the machine"));
-        }
+        let needed = runs_for_half_width(&logs, WANTED.ln_1p());
+        let needed = needed.map_or(String::new(), |n| format!(", about {n} runs would know it to 2 %"));
+        (spread, format!("{name} ({:.1} %{needed})", spread * 100.0))
+    };
+    let mut wild: Vec<(f64, String)> = cases.iter().map(spread).filter(|(spread, _)| *spread > UNSTABLE).collect();
+    wild.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if wild.is_empty() {
+        return Vec::new();
     }
-    found
+    let names: Vec<String> = wild.into_iter().map(|(_, name)| name).collect();
+    let what = format!(
+        "runs of {} of {} cases differ by more than {:.1} % (standard deviation): {}",
+        names.len(),
+        cases.len(),
+        UNSTABLE * 100.0,
+        some(&names)
+    );
+    vec![(Level::Warning, what, "use --precision 2%, or quiet the machine")]
 }
 
 /// Neither block nor position in it matters: slopes of the logs, adjusted by Holm over the cases.
@@ -94,11 +105,12 @@ pub fn order(looked: &Looked) -> Found {
     found
 }
 
-/// Name and (run, log of its headline) of each case with three runs or more.
+/// Name and (run, log of its headline) of each case with three runs or more, but of the harness's own overhead.
 fn headlines<'a>(looked: &Looked<'a>) -> Vec<(String, Vec<(&'a Run, f64)>)> {
     let of = |summary: &super::CaseSummary<'a>| {
         let runs = looked.file.runs.iter().filter(|run| run.case == *summary.case && run.build == summary.build);
         (name(summary), runs.filter_map(|run| Some((run, run.headline()?.ln()))).collect::<Vec<_>>())
     };
-    looked.cases.iter().map(of).filter(|(_, runs)| runs.len() > 2).collect()
+    let cases = looked.cases.iter().filter(|summary| summary.case.track != Track::Null);
+    cases.map(of).filter(|(_, runs)| runs.len() > 2).collect()
 }

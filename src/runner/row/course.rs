@@ -11,16 +11,16 @@ const MOST: usize = 1000;
 /// Passes from which it is known what each sample of the list costs.
 const LEAST_PASSES: usize = 3;
 
-/// The class of a warm run of a list of `index_len` samples.
+/// What the course of a warm run of a list of `index_len` samples was, and what its warm-up cost in ns.
 ///
 /// Crops differ in cost, and a list of them is read again and again: each sample is taken relative to the median of all
 /// passes at its place in the list, so that only the course remains. Windows of them are reduced to their medians.
-pub fn class(report: &Report, index_len: u64) -> Class {
+pub fn course(report: &Report, index_len: u64) -> (Class, Option<f64>) {
     let samples: Vec<&[u64]> = phases(report).map(|samples| &samples.ns[..]).collect();
     let all = samples.iter().map(|phase| phase.len()).sum::<usize>();
     let list = index_len as usize;
     if list == 0 || all / list < LEAST_PASSES {
-        return Class::Unclear;
+        return (Class::Unclear, None);
     }
     // Every phase begins with the list.
     let placed =
@@ -28,19 +28,20 @@ pub fn class(report: &Report, index_len: u64) -> Class {
     let mut at_place: Vec<Vec<f64>> = vec![Vec::new(); list];
     placed().for_each(|(place, ns)| at_place[place].push(ns));
     let usual: Vec<f64> = at_place.iter().map(|passes| stats::median(passes).unwrap_or(0.0)).collect();
-    let relative: Vec<f64> = placed().filter(|(place, _)| usual[*place] > 0.0).map(|(i, ns)| ns / usual[i]).collect();
-    let windows = relative.chunks(relative.len().div_ceil(MOST).max(1));
-    let medians: Vec<f64> = windows.filter_map(stats::median).collect();
-    stats::course(&medians).class
+    let known: Vec<(f64, f64)> =
+        placed().map(|(place, ns)| (ns, usual[place])).filter(|(_, usual)| *usual > 0.0).collect();
+    let relative: Vec<f64> = known.iter().map(|(ns, usual)| ns / usual).collect();
+    let window = relative.len().div_ceil(MOST).max(1);
+    let medians: Vec<f64> = relative.chunks(window).filter_map(stats::median).collect();
+    let course = stats::course(&medians);
+    let cost = course.steady_from.and_then(|from| cost(&known, from * window, stats::median(&medians[from..])?));
+    (course.class, cost)
 }
 
-/// What the samples before the steady state took beyond as many of its own.
-pub fn warmup_cost(report: &Report) -> Option<f64> {
-    let steady = report.phases.get(&Phase::Steady).filter(|samples| !samples.ns.is_empty())?;
-    let sum = |samples: &PhaseSamples| samples.ns.iter().map(|&ns| ns as f64).sum::<f64>();
-    let mean = sum(steady) / steady.ns.len() as f64;
-    let before = [Phase::First, Phase::Warmup].into_iter().filter_map(|phase| report.phases.get(&phase));
-    Some(before.map(|samples| sum(samples) - mean * samples.ns.len() as f64).sum())
+/// What the first samples took beyond what they take at the level that the course came to.
+fn cost(samples: &[(f64, f64)], first: usize, level: f64) -> Option<f64> {
+    let cost: f64 = samples.get(..first)?.iter().map(|(ns, usual)| ns - level * usual).sum();
+    cost.is_finite().then_some(cost)
 }
 
 /// The timed phases in the order made.
@@ -69,19 +70,17 @@ mod tests {
 
     #[test]
     fn crops_of_different_cost_are_no_change_of_course() {
-        assert_eq!(class(&report(40, 0), 50), Class::Flat);
-        assert_eq!(class(&report(40, 10), 50), Class::Warmup);
-        assert_eq!(class(&report(2, 0), 50), Class::Unclear, "two passes do not tell what a crop costs");
-        assert_eq!(class(&Report::default(), 0), Class::Unclear);
+        assert_eq!(course(&report(40, 0), 50), (Class::Flat, Some(0.0)));
+        assert_eq!(course(&report(40, 10), 50).0, Class::Warmup);
+        assert_eq!(course(&report(2, 0), 50), (Class::Unclear, None), "two passes do not tell what a crop costs");
+        assert_eq!(course(&Report::default(), 0), (Class::Unclear, None));
     }
 
     #[test]
-    fn a_slow_first_pass_has_its_price() {
-        // 50 samples of 1,420 ns on average (10 × 3,000 + 40 × 1,000 over 50, and jitter) that took twice as long.
-        let cost = warmup_cost(&report(40, 1)).expect("a steady state");
-        assert!((cost - 50.0 * 1420.0).abs() < 500.0, "{cost}");
-        let none = warmup_cost(&report(40, 0)).expect("a steady state");
-        assert!(none.abs() < 500.0, "{none}");
-        assert_eq!(warmup_cost(&Report::default()), None);
+    fn a_slow_beginning_has_its_price() {
+        // Ten passes of 50 samples of 1,420 ns on average (10 × 3,000 + 40 × 1,000 over 50, and jitter), twice as slow.
+        let cost = course(&report(40, 10), 50).1.expect("a steady state");
+        let expected = 10.0 * 50.0 * 1420.0;
+        assert!((cost / expected - 1.0).abs() < 0.02, "{cost} against {expected}");
     }
 }
