@@ -32,6 +32,9 @@ pub const NIGHTS: usize = 30;
 /// Nights whose mean is compared with the pinned one.
 pub const RECENT: usize = 5;
 
+/// One-sided level at which the last nights differ from the pinned ones.
+pub const CREEP_LEVEL: f64 = 0.9999;
+
 /// Nights that a new level must have lasted for to be shown.
 const LEAST_LEVEL: usize = 3;
 
@@ -115,13 +118,15 @@ pub fn judge(history: &History, tonight: &Night, confirmation: Option<&Compariso
     for (id, case) in &tonight.cases {
         let past = history.segment(id, tonight);
         let pinned = history.pinned(id, tonight);
-        rows.push(judge_case(case, &past, pinned, confirmed.get(id).copied(), settings));
+        rows.push(judge_case(case, &past, pinned.as_deref(), confirmed.get(id).copied(), settings));
     }
-    // What the last night of this kind had, and tonight has not.
-    if let Some(last) = before.last().filter(|last| last.fingerprint == tonight.fingerprint) {
-        let gone = last.cases.iter().filter(|(id, _)| !tonight.cases.contains_key(*id));
-        rows.extend(gone.map(|(_, case)| rule::missing(case, &last.name)));
+    // What a night of this kind had, and tonight has not: the plan is the same, so nobody took it out.
+    let mut gone: BTreeMap<&String, (&CaseNight, &str)> = BTreeMap::new();
+    for night in before.iter().filter(|night| night.fingerprint == tonight.fingerprint) {
+        let missing = night.cases.iter().filter(|(id, _)| !tonight.cases.contains_key(*id));
+        gone.extend(missing.map(|(id, case)| (id, (case, night.name.as_str()))));
     }
+    rows.extend(gone.into_values().map(|(case, night)| rule::missing(case, night)));
     rows.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     let new_segment = before.last().map_or(Vec::new(), |last| last.fingerprint.differences(&tonight.fingerprint));
     Report {

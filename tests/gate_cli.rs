@@ -15,7 +15,7 @@ fn around(center: f64) -> Vec<f64> {
     [-1.2, 0.9, 0.1, -0.4, 0.6, 0.3, -0.8, 1.1, -0.2, -0.4].map(|z: f64| center * (0.005 * z).exp()).to_vec()
 }
 
-/// The night of a day in January: two cases around their values, and the overhead.
+/// The night of a day, counted from the first of January in months of 28 days: two cases around their values, and the overhead.
 fn night(day: u32, mmap: f64, pread: f64) -> ResultFile {
     // Nights differ by a percent or so.
     let moved = 1.0 + 0.01 * [0.3, -0.8, 0.9, -0.2, 0.6, -0.7, 0.1][day as usize % 7];
@@ -23,7 +23,7 @@ fn night(day: u32, mmap: f64, pread: f64) -> ResultFile {
     all.extend(runs(&warm("npy:pread"), &around(pread * moved)));
     all.extend(runs(NULL, &around(40.0)));
     let mut file = file(all);
-    file.header.started = format!("2026-01-{day:02}T02:00:00.123Z");
+    file.header.started = format!("2026-{:02}-{:02}T02:00:00.123Z", 1 + (day - 1) / 28, 1 + (day - 1) % 28);
     file
 }
 
@@ -131,6 +131,13 @@ fn a_suspect_is_red_only_if_it_is_slower_again() {
     insta::assert_snapshot!(stdout(&out));
 
     let (slower, same) = (nights.write("slower.json", &again(1.15)), nights.write("same.json", &again(1.0)));
+    let mut turned = again(1.15);
+    turned.header.builds.reverse();
+    let turned = nights.write("turned.json", &turned);
+    let out = nights.judge(&slow, &["--confirmation", &turned]);
+    assert_eq!(code(&out), 2, "the wrong way round it would hide a red");
+    assert!(stderr(&out).contains("base and new in this order"), "{}", stderr(&out));
+
     let cleared = nights.judge(&slow, &["--confirmation", &same]);
     assert_eq!(code(&cleared), 0, "{}", stdout(&cleared));
     assert!(stdout(&cleared).contains("1 cleared, 1 fine"), "{}", stdout(&cleared));
@@ -138,6 +145,9 @@ fn a_suspect_is_red_only_if_it_is_slower_again() {
     assert_eq!(code(&red), 3, "{}", stdout(&red));
     insta::assert_snapshot!(stdout(&red));
     assert_eq!(code(&nights.judge(&slow, &["--confirmation", &slower, "--no-fail"])), 0);
+    // The second measurement was kept: the night is red without being told again, and stays out of the history.
+    assert_eq!(code(&nights.judge(&slow, &[])), 3);
+    assert!(stdout(&nights.gate(&["show"])).contains("bad"));
 }
 
 #[test]
@@ -169,6 +179,8 @@ fn an_improvement_begins_anew() {
     let out = nights.judge(&night(13, 800.0, 5000.0), &["--confirmation", &faster]);
     assert_eq!(code(&out), 0);
     assert!(stdout(&out).contains("1 improved, 1 fine"), "{}", stdout(&out));
+    let twice = nights.judge(&night(13, 800.0, 5000.0), &[]);
+    assert_eq!(stdout(&twice), stdout(&out), "judging a night twice says the same twice");
     let out = nights.judge(&night(14, 800.0, 5000.0), &[]);
     assert!(stdout(&out).contains("1 warming-up, 1 fine"), "{}", stdout(&out));
 }
@@ -186,6 +198,11 @@ fn another_machine_is_another_history() {
     commit.header.environment.kernel = "6.99.0".to_owned();
     commit.header.builds[0].versions.insert("commit".to_owned(), "another".to_owned());
     assert!(!stdout(&nights.judge(&commit, &[])).contains("new segment"), "the commit under test is no part of it");
+    let back = nights.judge(&night(15, 1000.0, 5000.0), &[]);
+    assert!(stdout(&back).ends_with("2 cases: 2 fine\n"), "nights of the same kind are found again: {}", stdout(&back));
+    let mut moved = night(16, 1000.0, 5000.0);
+    moved.header.environment.details.insert("dataset smoke_device".to_owned(), "/dev/other".to_owned());
+    assert!(stdout(&nights.judge(&moved, &[])).contains("new segment"), "another disk is another history");
 }
 
 #[test]
@@ -200,19 +217,31 @@ fn what_gives_no_answer_is_said() {
     assert_eq!(code(&out), 5);
     let text = stdout(&out);
     assert!(text.contains("none of its 10 runs is ok") && text.contains("measured in 2026-01-12T02-00-00Z"), "{text}");
+    gone.header.started = "2026-01-14T02:00:00Z".to_owned();
+    let out = nights.judge(&gone, &[]);
+    assert!(stdout(&out).contains("measured in 2026-01-12T02-00-00Z"), "it is still missing: {}", stdout(&out));
 }
 
 #[test]
 fn what_crept_past_the_pinned_night_is_seen() {
     let nights = Nights::quiet(12);
     assert_eq!(code(&nights.gate(&["pin", "2026-01-12T02-00-00Z", "--reason", "release 1.0"])), 0);
+    // The last good build crept as well, so that no suspect is confirmed.
+    let same = nights.write("same.json", &again(1.0));
     let mut last = String::new();
-    for day in 13..29 {
+    for day in 13..80 {
         // A third of a percent each night.
-        let out = nights.judge(&night(day, 1000.0 * 1.0035_f64.powi(day as i32 - 12), 5000.0), &[]);
+        let out =
+            nights.judge(&night(day, 1000.0 * 1.0035_f64.powi(day as i32 - 12), 5000.0), &["--confirmation", &same]);
         last = stdout(&out);
-        if code(&out) == 3 {
-            assert!(last.contains("creep") && last.contains("its last 5 nights are"), "{last}");
+        if last.contains("creep") {
+            assert_eq!(code(&out), 5, "nothing has confirmed it: {last}");
+            assert!(last.contains("its last 5 nights are"), "{last}");
+            let name = format!("2026-{:02}-{:02}T02-00-00Z", 1 + (day - 1) / 28, 1 + (day - 1) % 28);
+            let accepted = nights.gate(&["accept", &name, "--reason", "the price of checks"]);
+            assert!(stdout(&accepted).contains("of 1 cases"), "the other did not creep: {}", stdout(&accepted));
+            let next = nights.judge(&night(day + 1, 1000.0 * 1.0035_f64.powi(day as i32 - 12), 5000.0), &[]);
+            assert!(!stdout(&next).contains("creep"), "{}", stdout(&next));
             return;
         }
         assert_eq!(code(&out), 0, "day {day}: {last}");

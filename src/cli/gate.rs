@@ -55,7 +55,7 @@ pub struct Args {
     /// Show cases that are fine or warming up too (JSON and JUnit always have them)
     #[arg(long)]
     pub all: bool,
-    /// Verdicts that make the exit code 3 (slower) or 5 (no answer) [default: red, creep, suspect, missing, not-comparable]
+    /// Verdicts that make the exit code 3 (red) or 5 (the others) [default: red, creep, suspect, missing, not-comparable]
     #[arg(long, value_name = "VERDICT[,VERDICT]", value_delimiter = ',', value_parser = verdict(), hide_possible_values = true)]
     pub fail_on: Option<Vec<GateVerdict>>,
     /// No verdict makes the exit code other than 0
@@ -132,7 +132,8 @@ const FAILING: &[GateVerdict] =
 
 const AFTER_HELP: &str = "\
 Verdicts, the worst first:
-  red, creep           slower: twice in a row tonight, or by little and little since the pinned night
+  red                  slower tonight, and again beside the last good build
+  creep                the last five nights are slower than the pinned ones
   suspect              slower, and not measured again
   missing, not-comparable
                        no answer tonight
@@ -143,9 +144,9 @@ Exit codes:
   0  no verdict that --fail-on names
   1  error: a file cannot be read or written, or a second measurement failed
   2  wrong command line, or a file that is no night
-  3  slower: red or creep
+  3  slower: red
   4  nothing to judge
-  5  no answer: suspect, missing, not-comparable; 3 wins over 5
+  5  no sure answer: creep, suspect, missing, not-comparable; 3 wins over 5
 
 Examples:
   pcb-run nightly --output tonight.json && pcb-gate --history nights tonight.json
@@ -181,8 +182,7 @@ impl Args {
         }
         let counts = report.counts();
         let failed = || counts.iter().map(|(verdict, _)| verdict).filter(|verdict| self.failing().contains(verdict));
-        let slower = |verdict: &&GateVerdict| matches!(verdict, GateVerdict::Red | GateVerdict::Creep);
-        match (failed().any(|verdict| slower(&verdict)), failed().next()) {
+        match (failed().any(|verdict| *verdict == GateVerdict::Red), failed().next()) {
             (true, _) => exit::REGRESSION,
             (false, Some(_)) => exit::INCOMPLETE,
             (false, None) => exit::OK,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::NIGHTS;
+use super::{NIGHTS, RECENT};
 use crate::case::{Case, Track};
 use crate::compare::Metric;
 use crate::environment::NOT_EXPOSED;
@@ -166,7 +166,12 @@ impl Fingerprint {
             ("plan", header.plan_digest.clone()),
         ];
         let datasets = header.datasets.iter().map(|(name, digest)| (format!("dataset {name}"), digest.clone()));
-        Self(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(datasets).collect())
+        // An imported dataset may lie elsewhere than the generated ones.
+        let stored = machine.details.iter().filter(|(name, _)| {
+            name.starts_with("dataset ") && (name.ends_with("_filesystem") || name.ends_with("_device"))
+        });
+        let stored = stored.map(|(name, value)| (name.clone(), value.clone()));
+        Self(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(datasets).chain(stored).collect())
     }
 
     /// What differs, in words: `kernel 6.18.0 → 6.19.0`.
@@ -215,15 +220,19 @@ impl History {
     }
 
     /// The mean logs of a case over the last nights that tonight can be compared with, at most [`NIGHTS`], in the order
-    /// made: back to where the fingerprint changed, or where a decision began a new segment for the case.
+    /// made: those of the same fingerprint, back to where a decision began a new segment for the case.
     pub fn segment(&self, case: &str, tonight: &Night) -> Vec<f64> {
         let mut logs = Vec::new();
-        if self.begins(case, &tonight.name) {
+        // What the gate found out about tonight itself must not change how tonight is judged.
+        if self.decided(case, &tonight.name, Kind::Accepted) {
             return logs;
         }
         for night in self.before(tonight).into_iter().rev() {
-            if night.fingerprint != tonight.fingerprint || logs.len() == NIGHTS {
+            if logs.len() == NIGHTS {
                 break;
+            }
+            if night.fingerprint != tonight.fingerprint {
+                continue;
             }
             let begins = self.begins(case, &night.name);
             if begins || !self.decided(case, &night.name, Kind::Bad) {
@@ -237,14 +246,19 @@ impl History {
         logs
     }
 
-    /// The mean log of a case in the pinned night, if tonight can be compared with that. The latest pin holds.
-    pub fn pinned(&self, case: &str, tonight: &Night) -> Option<f64> {
-        let pin = self.events.iter().rev().find(|event| event.kind == Kind::Pinned && event.concerns(case))?;
+    /// The mean logs of a case in the pinned night and up to four nights before it, if tonight can be compared with them.
+    /// One night alone has its luck, and would keep it for ever. The latest pin holds, unless another level of the case was
+    /// accepted after it.
+    pub fn pinned(&self, case: &str, tonight: &Night) -> Option<Vec<f64>> {
+        let decides = |event: &&Event| matches!(event.kind, Kind::Pinned | Kind::Accepted) && event.concerns(case);
+        let pin = self.events.iter().rev().find(decides).filter(|event| event.kind == Kind::Pinned)?;
         let night = self.nights.iter().find(|night| night.name == pin.night && night.started < tonight.started)?;
         if night.fingerprint != tonight.fingerprint {
             return None;
         }
-        night.cases.get(case)?.mean_log()
+        let mut logs = self.segment(case, night);
+        logs.extend(night.cases.get(case)?.mean_log());
+        Some(logs.split_off(logs.len().saturating_sub(RECENT)))
     }
 
     fn begins(&self, case: &str, night: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CaseNight, GateVerdict, LEAST_NIGHTS, LEVEL, RECENT, Row, Settings};
+use super::{CREEP_LEVEL, CaseNight, GateVerdict, LEAST_NIGHTS, LEVEL, RECENT, Row, Settings};
 use crate::stats::{Interval, prediction_interval, reach};
 
 /// What a second measurement found: the new build over the last good one, in interleaved blocks.
@@ -29,11 +29,12 @@ impl Confirmation {
     }
 }
 
-/// Judges one case. `past` are the mean logs of the nights that it can be compared with, `pinned` that of the pinned night.
+/// Judges one case. `past` are the mean logs of the nights that it can be compared with, `pinned` those of the pinned
+/// night and the nights before it.
 pub fn judge_case(
     case: &CaseNight,
     past: &[f64],
-    pinned: Option<f64>,
+    pinned: Option<&[f64]>,
     confirmation: Option<Confirmation>,
     settings: &Settings,
 ) -> Row {
@@ -77,20 +78,23 @@ pub fn judge_case(
         (false, false, _) => GateVerdict::Fine,
     };
     if let Some(creep) = pinned.and_then(|pinned| creep(tonight, past, pinned, margin))
-        && row.verdict != GateVerdict::Red
+        && matches!(row.verdict, GateVerdict::Fine | GateVerdict::Cleared | GateVerdict::PerhapsImproved)
     {
         row.verdict = GateVerdict::Creep;
-        row.notes.push(format!("its last {RECENT} nights are {:.3} times the pinned one", creep.exp()));
+        row.notes.push(format!("its last {RECENT} nights are {:.3} times the pinned ones", creep.exp()));
     }
     row
 }
 
-/// How far the mean of the last nights lies above the pinned night, where that is more than the margin and than chance: the
-/// difference of a mean of k nights from one night has (1 + 1/k) times the variance of a night.
-fn creep(tonight: f64, past: &[f64], pinned: f64, margin: f64) -> Option<f64> {
+/// How far the mean of the last nights lies above that of the pinned ones, where that is more than the margin and than
+/// chance: the difference of means of k and m nights has (1/k + 1/m) times the variance of a night. It is asked every night
+/// of the same pinned nights, so that chance must be rarer than for a single question.
+fn creep(tonight: f64, past: &[f64], pinned: &[f64], margin: f64) -> Option<f64> {
     let recent: Vec<f64> = past.iter().copied().chain([tonight]).rev().take(RECENT).collect();
-    let drift = recent.iter().sum::<f64>() / recent.len() as f64 - pinned;
-    let chance = reach(past, 1.0 + 1.0 / recent.len() as f64, LEVEL)?;
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let drift = mean(&recent) - mean(pinned);
+    let share = 1.0 / recent.len() as f64 + 1.0 / pinned.len().max(1) as f64;
+    let chance = reach(past, share, CREEP_LEVEL)?;
     (recent.len() == RECENT && drift > margin && drift > chance).then_some(drift)
 }
 
@@ -180,7 +184,7 @@ mod tests {
         let slow: Vec<f64> = (0..30).map(|i| (100e3_f64).ln() + 0.002 * f64::from(i)).collect();
         let mut tonight = case(100.0);
         tonight.logs = vec![slow[29] + 0.002; 6];
-        let pinned = Some((100e3_f64).ln());
+        let pinned = Some(&[(100e3_f64).ln(); 5][..]);
         let row = judge_case(&tonight, &slow, pinned, None, &Settings::default());
         assert_eq!(row.verdict, GateVerdict::Creep, "{row:?}");
         let row = judge_case(&case(100.0), &nights(30, 100.0), pinned, None, &Settings::default());

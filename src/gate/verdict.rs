@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 pub enum GateVerdict {
     /// Slower twice: tonight, and again beside the last good build.
     Red,
-    /// Slower than the pinned night by now.
+    /// Slower than the pinned nights by now; nothing has confirmed it but the nights.
     Creep,
     /// Slower tonight; not measured again.
     Suspect,
-    /// Measured last night, not tonight.
+    /// Measured in an earlier night of this kind, not tonight.
     Missing,
     /// No run of it counts tonight.
     NotComparable,
@@ -42,9 +42,9 @@ pub struct GateVerdictRow {
 /// Every verdict, in the order in which they are shown.
 pub const GATE_VERDICTS: &[GateVerdictRow] = &[
     row(GateVerdict::Red, "red", "slower tonight, and again beside the last good build"),
-    row(GateVerdict::Creep, "creep", "the last five nights are slower than the pinned one"),
+    row(GateVerdict::Creep, "creep", "the last five nights are slower than the pinned ones"),
     row(GateVerdict::Suspect, "suspect", "slower tonight, and not measured again"),
-    row(GateVerdict::Missing, "missing", "measured last night, not tonight"),
+    row(GateVerdict::Missing, "missing", "measured in an earlier night, not tonight"),
     row(GateVerdict::NotComparable, "not-comparable", "no run of it counts tonight"),
     row(GateVerdict::Improved, "improved", "faster tonight, and again beside the last good build"),
     row(GateVerdict::PerhapsImproved, "perhaps-improved", "faster tonight, and not measured again"),

@@ -90,6 +90,16 @@ impl Folder {
         output::file(&path, false, |out| out.write_all(&text)).with_context(|| path.display().to_string())
     }
 
+    /// Keeps a second measurement beside its night, so that judging the night again finds it.
+    pub fn keep_confirmation(&self, night: &str, from: &Path) -> Result<()> {
+        let path = self.confirmation(night);
+        if path == from {
+            return Ok(());
+        }
+        let text = fs::read(from).with_context(|| from.display().to_string())?;
+        output::file(&path, true, |out| out.write_all(&text)).with_context(|| path.display().to_string())
+    }
+
     /// Keeps decisions. What was decided before about the same night in the same way is replaced, so that judging a night
     /// twice leaves what judging it once does.
     pub fn decide(&self, night: &str, made: Vec<Event>, replaced: &[Kind]) -> Result<()> {

@@ -49,6 +49,16 @@ fn run(args: &Args) -> Result<u8, Failure> {
 
 /// Judges a night, measures its suspects again if asked to, and keeps night and findings.
 fn judge(args: &Args, new: &Path, history: &Path) -> Result<u8, Failure> {
+    let refused = |problem: String| Failure(exit::USAGE, anyhow::anyhow!(problem));
+    let named = |(worker, name): (&String, &str)| worker.starts_with(&format!("{name}="));
+    if args.confirm && (args.worker.len() != 2 || !args.worker.iter().zip(["base", "new"]).all(named)) {
+        return Err(refused(
+            "--confirm needs --worker base=PATH, the last good build, and then --worker new=PATH".to_owned(),
+        ));
+    }
+    if let Some(path) = args.output.as_ref().filter(|path| path.exists() && !args.force) {
+        return Err(Failure(exit::ERROR, anyhow::anyhow!("{}: exists; overwrite it with --force", path.display())));
+    }
     let file = view::read(new).map_err(anyhow::Error::from)?;
     let night = Night::new(&file).map_err(|e| anyhow::Error::from(e).context(new.display().to_string()))?;
     let folder = Folder::open(history)?;
@@ -62,7 +72,10 @@ fn judge(args: &Args, new: &Path, history: &Path) -> Result<u8, Failure> {
         Some(comparison) => gate::judge(&known, &night, Some(comparison), &settings),
         None => first,
     };
-    keep(&folder, &report)?;
+    // Without a second measurement nothing new was found out, and what was found out before stands.
+    if again.is_some() {
+        keep(&folder, &report)?;
+    }
     write(args, &report)?;
     if report.rows.is_empty() {
         output::stderr("pcb-gate: nothing to judge: the file has no case but the harness's overhead");
@@ -96,6 +109,14 @@ fn second_measurement(
     let name = path.display().to_string();
     let file = view::read(&path).map_err(anyhow::Error::from)?;
     let usage = |error: anyhow::Error| Failure(exit::USAGE, error);
+    let builds: Vec<&str> = file.header.builds.iter().map(|build| build.name.as_str()).collect();
+    if builds != ["base", "new"] {
+        let builds = builds.join(", ");
+        return Err(usage(anyhow::anyhow!(
+            "{name}: a second measurement has the builds base and new in this order, not {builds}"
+        )));
+    }
+    folder.keep_confirmation(&first.night, &path)?;
     let inputs = Inputs::builds((&name, &file)).map_err(|e| usage(e.into()))?;
     let comparison = compare::compare(&inputs, &compare::Settings::default()).map_err(|e| usage(e.into()))?;
     Ok(Some(comparison))
@@ -161,7 +182,8 @@ fn accepted(known: &History, night: &str, filter: Option<&regex::Regex>) -> Resu
     if !red.is_empty() {
         return Ok(red);
     }
-    Ok(gate::judge(known, found, None, &Settings::default()).with(GateVerdict::Suspect))
+    let report = gate::judge(known, found, None, &Settings::default());
+    Ok([GateVerdict::Suspect, GateVerdict::Creep].map(|verdict| report.with(verdict)).concat())
 }
 
 fn find<'a>(known: &'a History, night: &str) -> Result<&'a Night, Failure> {
