@@ -32,13 +32,19 @@ enum Noise {
 
 fn main() {
     println!("unchanged builds, {HISTORIES} histories of {CASES} cases and {NIGHTS} nights, the first ten warming up");
-    println!("{:<16}{:>12}{:>30}{:>30}", "nights", "case-nights", "suspect", "red");
+    println!("{:<10}{:>12}{:>28}{:>28}{:>28}", "nights", "case-nights", "suspect", "red", "creep (pinned: night 30)");
     for (name, noise) in [("normal", Noise::Normal), ("spikes", Noise::Spikes), ("memory", Noise::Memory)] {
         let mut tally = Tally::default();
         for seed in 0..HISTORIES {
             simulate(noise, seed as u64, NIGHTS, &|_| 0.0, None, &mut |_, verdict| tally.count(verdict));
         }
-        println!("{name:<16}{:>12}{:>30}{:>30}", tally.judged, tally.share(tally.suspect), tally.share(tally.red));
+        println!(
+            "{name:<10}{:>12}{:>28}{:>28}{:>28}",
+            tally.judged,
+            tally.share(tally.suspect),
+            tally.share(tally.red),
+            tally.share(tally.creep)
+        );
     }
     println!("\na step at night 40: share of cases that are red");
     println!("{:<16}{:>16}{:>24}{:>24}", "nights", "step", "that night", "within three nights");
@@ -57,6 +63,7 @@ struct Tally {
     judged: u64,
     suspect: u64,
     red: u64,
+    creep: u64,
 }
 
 impl Tally {
@@ -64,6 +71,7 @@ impl Tally {
         self.judged += u64::from(verdict != GateVerdict::WarmingUp);
         self.suspect += u64::from(matches!(verdict, GateVerdict::Red | GateVerdict::Cleared));
         self.red += u64::from(verdict == GateVerdict::Red);
+        self.creep += u64::from(verdict == GateVerdict::Creep);
     }
 
     /// `1.21 % [1.13, 1.30]`.
@@ -130,12 +138,13 @@ fn simulate(
         let tonight = night_of(&ids, night, level(night), noise, &mut moved, &mut random);
         for (index, id) in ids.iter().enumerate() {
             let (case, past) = (&tonight.cases[id], history.segment(id, &tonight));
-            let first = judge_case(case, &past, None, None, &settings).verdict;
+            let pinned = history.pinned(id, &tonight);
+            let first = judge_case(case, &past, pinned.as_deref(), None, &settings).verdict;
             let again = matches!(first, GateVerdict::Suspect | GateVerdict::PerhapsImproved);
             // The last good build is the one before the step, unless that was accepted.
             let good = if accept.is_some() && night > 40 { level(night) } else { history_level(level, night) };
             let confirmation = if again { confirm(level(night) - good, &mut random) } else { None };
-            let verdict = judge_case(case, &past, None, confirmation, &settings).verdict;
+            let verdict = judge_case(case, &past, pinned.as_deref(), confirmation, &settings).verdict;
             let kind = match verdict {
                 GateVerdict::Red => Some(Kind::Bad),
                 GateVerdict::Improved => Some(Kind::Improved),
@@ -146,6 +155,10 @@ fn simulate(
                 history.decide(Event { when, night, kind, cases, reason: String::new() });
             }
             tell((index, night), verdict);
+        }
+        if night == 30 {
+            let (when, night) = (String::new(), tonight.name.clone());
+            history.decide(Event { when, night, kind: Kind::Pinned, cases: Vec::new(), reason: String::new() });
         }
         history.push(tonight);
     }

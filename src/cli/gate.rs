@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use regex::Regex;
 
+use super::compare::Format;
 use super::exit;
 use crate::gate::{GATE_VERDICTS, GateVerdict, Report};
 
@@ -85,7 +86,7 @@ pub enum Command {
         /// Why, for those who read it later
         #[arg(long, value_name = "TEXT")]
         reason: String,
-        /// Only cases whose id matches [default: those that were red or suspect that night; all if none was]
+        /// Only cases whose id matches [default: those that were red, suspect or creeping that night; all if none was]
         #[arg(long, value_name = "REGEX")]
         filter: Option<Regex>,
         /// Folder of nights
@@ -109,21 +110,6 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         history: PathBuf,
     },
-}
-
-/// Form of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Columns
-    Text,
-    /// GitHub Markdown
-    Markdown,
-    /// One document with every row
-    Json,
-    /// JUnit XML
-    Junit,
-    /// GitHub annotations; the Markdown goes to the job summary
-    Github,
 }
 
 /// Verdicts that fail where nothing else is asked for.

@@ -39,9 +39,8 @@ fn line(row: &Row, alpha: f64, tests: usize) -> String {
     let case = row.case().map_or(String::new(), ToString::to_string);
     let Some(change) = row.change else { return format!("  {case}") };
     let log = change.ratio.ln();
-    let se = if change.t == 0.0 { 0.0 } else { (log / change.t).abs() };
     let found =
-        detectable(se, change.df, alpha / tests as f64).map_or("-".to_owned(), |log| units::share(log.exp_m1()));
+        detectable(change.se, change.df, alpha / tests as f64).map_or("-".to_owned(), |log| units::share(log.exp_m1()));
     format!("  {:>7}  {found:>7}  {case}", format!("{:+.1} %", log.exp_m1() * 100.0))
 }
 

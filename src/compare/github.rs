@@ -13,18 +13,26 @@ const MOST: usize = 10;
 /// One command a line: `::error` for verdicts in `fail_on`, `::warning` for other changes and rows without an answer,
 /// `::notice` for improvements. Unchanged rows have none.
 pub fn render(comparison: &Comparison, fail_on: &[Verdict]) -> String {
+    let rows = comparison.rows.iter().filter(|row| row.gates);
+    let told = rows.filter_map(|row| {
+        let cells = Cells::new(row);
+        Some((level(row.verdict, fail_on)?, line(&cells), cells.case))
+    });
+    commands("pcb-compare", &told.collect::<Vec<_>>())
+}
+
+/// The commands for rows of (kind, what is said, title): of each kind no more than GitHub shows, and how many are left.
+pub(crate) fn commands(program: &str, rows: &[(&'static str, String, String)]) -> String {
     let mut out = String::new();
     for kind in ["error", "warning", "notice"] {
-        let of_kind = |verdict: Verdict| level(verdict, fail_on) == Some(kind);
-        let rows: Vec<_> = comparison.rows.iter().filter(|row| row.gates && of_kind(row.verdict)).collect();
+        let rows: Vec<_> = rows.iter().filter(|(of, ..)| *of == kind).collect();
         let told = if rows.len() > MOST { MOST - 1 } else { rows.len() };
-        for row in &rows[..told] {
-            let cells = Cells::new(row);
-            let _ = writeln!(out, "::{kind} title={}::{}", property(&cells.case), message(&line(&cells)));
+        for (_, line, title) in &rows[..told] {
+            let _ = writeln!(out, "::{kind} title={}::{}", property(title), message(line));
         }
         if told < rows.len() {
             let rest = rows.len() - told;
-            let _ = writeln!(out, "::{kind} title=pcb-compare::{rest} more rows like these; the job summary has all");
+            let _ = writeln!(out, "::{kind} title={program}::{rest} more rows like these; the job summary has all");
         }
     }
     out
@@ -44,12 +52,12 @@ fn level(verdict: Verdict, fail_on: &[Verdict]) -> Option<&'static str> {
 }
 
 /// Escapes as the runner's toolkit does for messages.
-pub(crate) fn message(text: &str) -> String {
+fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Escapes as the runner's toolkit does for properties, which colons and commas would end.
-pub(crate) fn property(text: &str) -> String {
+fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }
 

@@ -88,6 +88,7 @@ fn decide(draft: Draft, inputs: &Inputs, p_adjusted: f64, tests: usize, settings
         ratio: test.ratio(),
         interval: evidence.interval.exp(),
         equivalence_interval: evidence.equivalence.exp(),
+        se: test.se,
         t: test.t,
         df: test.df,
         p: test.p,

@@ -26,7 +26,7 @@ pub fn render(comparison: &Comparison, all: bool) -> String {
 }
 
 /// Messages come from anywhere: none of them may end a cell or turn into markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -54,6 +54,8 @@ pub struct Change {
     pub interval: Interval,
     /// Its interval at level 1 − 2·alpha, which tells `unchanged`.
     pub equivalence_interval: Interval,
+    /// Standard error of the log of the ratio.
+    pub se: f64,
     /// t statistic.
     pub t: f64,
     /// Degrees of freedom.

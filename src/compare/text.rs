@@ -46,14 +46,14 @@ fn grid(cells: &[(Verdict, Cells)], style: Style) -> String {
     let widths: Vec<usize> = (0..COLUMNS.len() - 1).map(|column| width(cells, column)).collect();
     let line: usize = widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1);
     let fits = style.width.is_none_or(|width| line <= width);
-    let mut out = if fits { padded(&COLUMNS, &widths) + "\n" } else { String::new() };
+    let mut out = if fits { padded(&COLUMNS, &widths, &RIGHT) + "\n" } else { String::new() };
     for (verdict, cells) in cells {
         let paint = |text: String| if style.color { painted(&text, &cells.verdict, *verdict) } else { text };
         if fits {
-            let columns = padded(&cells.all(), &widths);
+            let columns = padded(&cells.all(), &widths, &RIGHT);
             match style.width {
                 Some(width) if !cells.note.is_empty() && columns.chars().count() > width => {
-                    let _ = writeln!(out, "{}", paint(padded(&cells.all()[..7], &widths)));
+                    let _ = writeln!(out, "{}", paint(padded(&cells.all()[..7], &widths, &RIGHT)));
                     let note = format!("{INDENT}{}", cells.note);
                     let _ = writeln!(out, "{}", wrapped(&note, INDENT, style.width));
                 }
@@ -80,22 +80,15 @@ fn stacked(cells: &Cells, width: Option<usize>) -> String {
     out
 }
 
-/// Rows of cells in columns under their names; numbers end at the right.
+/// Rows of cells in columns under their names; numbers end at the right, and the last column has no width.
 pub(crate) fn aligned<const N: usize>(names: &[&str; N], right: &[bool; N], rows: &[[String; N]]) -> String {
-    let widths: Vec<usize> = (0..N)
-        .map(|column| {
-            rows.iter().map(|row| row[column].chars().count()).chain([names[column].len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |cells: [&str; N]| {
-        let pad = |(column, cell): (usize, &&str)| {
-            let width = widths[column];
-            if right[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        };
-        format!("{}\n", cells.iter().enumerate().map(pad).collect::<Vec<_>>().join(GAP).trim_end())
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].as_str()).chain([names[column]]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let rows = rows.iter().map(|row| line(row.each_ref().map(String::as_str)));
-    std::iter::once(line(*names)).chain(rows).collect()
+    let widths: Vec<usize> = (0..N - 1).map(width).collect();
+    let rows = rows.iter().map(|row| padded(&row.each_ref().map(String::as_str), &widths, right));
+    std::iter::once(padded(names, &widths, right)).chain(rows).map(|line| line + "\n").collect()
 }
 
 fn width(cells: &[(Verdict, Cells)], column: usize) -> usize {
@@ -104,10 +97,10 @@ fn width(cells: &[(Verdict, Cells)], column: usize) -> usize {
 }
 
 /// The cells in their columns; the last one, which has no width, as it is.
-fn padded(cells: &[&str], widths: &[usize]) -> String {
+fn padded(cells: &[&str], widths: &[usize], right: &[bool]) -> String {
     let pad = |(column, cell): (usize, &&str)| match widths.get(column) {
         None => (*cell).to_owned(),
-        Some(&width) if RIGHT[column] => format!("{cell:>width$}"),
+        Some(&width) if right[column] => format!("{cell:>width$}"),
         Some(&width) => format!("{cell:<width$}"),
     };
     let cells: Vec<String> = cells.iter().enumerate().map(pad).collect();

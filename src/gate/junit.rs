@@ -1,7 +1,7 @@
 //! A report for CI systems: JUnit XML, and GitHub workflow commands.
 
 use super::{GateVerdict, Report, Row, text};
-use crate::compare::github::{message, property};
+use crate::compare::github::commands;
 use crate::compare::junit::{Suite, TestCase};
 
 /// One test suite with a case for each row: those whose verdict is in `fail_on` fail, those that gave no answer and are none
@@ -22,16 +22,16 @@ pub fn render(report: &Report, fail_on: &[GateVerdict]) -> String {
 
 /// `::error` for verdicts in `fail_on`, `::warning` for other rows that need an eye, `::notice` for improvements.
 pub fn github(report: &Report, fail_on: &[GateVerdict]) -> String {
-    let command = |row: &Row| {
+    let told = report.rows.iter().filter_map(|row| {
         let kind = match row.verdict {
             verdict if fail_on.contains(&verdict) => "error",
             GateVerdict::Fine | GateVerdict::WarmingUp => return None,
             GateVerdict::Improved | GateVerdict::PerhapsImproved => "notice",
             _ => "warning",
         };
-        Some(format!("::{kind} title={}::{}\n", property(&row.case.to_string()), message(&line(row))))
-    };
-    report.rows.iter().filter_map(command).collect()
+        Some((kind, line(row), row.case.to_string()))
+    });
+    commands("pcb-gate", &told.collect::<Vec<_>>())
 }
 
 /// `red: 15.1 µs, usually 12.3 µs, ratio 1.228, bound 1.061, again 1.23 [1.2, 1.26]`.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{GateVerdict, LEAST_NIGHTS, LEVEL, Report, Row};
+use crate::compare::markdown::escaped;
 use crate::compare::text::aligned;
 
 /// Names of the columns; the note needs none.
@@ -36,8 +37,7 @@ pub fn markdown(report: &Report, all: bool) -> String {
         let _ = writeln!(out, "\n| {} |\n| {} |", COLUMNS.join(" | ").trim_end(), rule.join(" | "));
     }
     for row in &cells {
-        let _ =
-            writeln!(out, "| {} |", row.each_ref().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).join(" | "));
+        let _ = writeln!(out, "| {} |", row.each_ref().map(|cell| escaped(cell)).join(" | "));
     }
     let foot = foot(report);
     let _ = write!(out, "\n{}", foot.iter().map(|line| format!("{line}\n\n")).collect::<String>().trim_end());

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::Input;
 use super::summary::{CaseSummary, summarize};
+use crate::compare::markdown::escaped;
 use crate::results::ResultFile;
 
 /// How much a finding matters.
@@ -100,7 +101,7 @@ pub fn markdown(files: &[(&str, Vec<Finding>)]) -> String {
     for (name, findings) in files {
         let _ = writeln!(out, "**{name}: {}**\n", counts(findings));
         for Finding { level, check, what, advice } in findings {
-            let _ = writeln!(out, "- {} ({check}): {}; {advice}", level.word(), what.replace('_', "\\_"));
+            let _ = writeln!(out, "- {} ({check}): {}; {advice}", level.word(), escaped(what));
         }
     }
     out

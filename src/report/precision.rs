@@ -2,6 +2,7 @@
 
 use super::summary::{CaseSummary, summarize};
 use super::{Input, table};
+use crate::config::LEAST_BLOCKS;
 use crate::results::{PhaseStats, ResultFile, Run};
 use crate::stats::{self, Levels, Summary};
 use crate::units;
@@ -12,8 +13,10 @@ pub fn lines(file: &ResultFile, wanted: f64) -> Vec<String> {
     let inputs = [Input { name: "", file }];
     let summaries = summarize(&inputs);
     let known: Vec<(&CaseSummary, Summary)> =
-        summaries.iter().filter_map(|summary| Some((summary, summary.headline()?))).collect();
-    let reached = |summary: &Summary| summary.n >= 6 && summary.precision().is_some_and(|half| half <= wanted);
+        summaries.iter().filter_map(|summary| Some((summary, summary.headline?))).collect();
+    let reached = |summary: &Summary| {
+        summary.n >= LEAST_BLOCKS as usize && summary.precision().is_some_and(|half| half <= wanted)
+    };
     let (good, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, headline)| reached(headline));
     let blocks = |pick: fn(usize, usize) -> usize| good.iter().map(|(_, headline)| headline.n).reduce(pick);
     let span = match (blocks(usize::min), blocks(usize::max)) {
@@ -52,13 +55,13 @@ fn line(file: &ResultFile, summary: &CaseSummary, headline: &Summary, wanted: f6
 fn samples(runs: &[&Run]) -> Option<String> {
     let steady: Vec<&PhaseStats> = runs.iter().filter_map(|run| run.steady.as_ref()).collect();
     let (levels, block) = levels(&steady)?;
-    let count = |values: &[u64]| values.iter().sum::<u64>() as f64 / values.len().max(1) as f64;
-    let sample = count(&steady.iter().map(|phase| phase.total_ns / phase.samples.max(1)).collect::<Vec<_>>());
+    let mean = |values: &[u64]| values.iter().sum::<u64>() as f64 / values.len().max(1) as f64;
+    let sample = mean(&steady.iter().map(|phase| phase.total_ns / phase.samples.max(1)).collect::<Vec<_>>());
     let overhead = |run: &&Run| {
         let phases = [&run.first, &run.warmup].into_iter().flatten().map(|phase| phase.total_ns);
         run.armed_ns.unwrap_or(0) + run.open.map_or(0, |open| open.ns) + phases.sum::<u64>()
     };
-    let overhead = count(&runs.iter().map(overhead).collect::<Vec<_>>());
+    let overhead = mean(&runs.iter().map(overhead).collect::<Vec<_>>());
     let best = levels.best_count(1, &[sample * block as f64, overhead])? * block as f64;
     let have = (levels.counts.first()? * block) as f64;
     // Costs are rough, and so is the advice.

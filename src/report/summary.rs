@@ -27,6 +27,8 @@ pub struct CaseSummary<'a> {
     pub failures: Vec<Failure>,
     /// Flags of the runs that are ok, each once.
     pub flags: Vec<Flag>,
+    /// The number that judges the case unless another is asked for, in ns.
+    pub headline: Option<Summary>,
     /// Opening the dataset, in ns.
     pub open_ns: Option<Summary>,
     /// Whole first pass, in ns: of a cold case the headline. None where a run's pass was cut short.
@@ -60,13 +62,6 @@ pub struct Failure {
     pub message: String,
 }
 
-impl CaseSummary<'_> {
-    /// The number that judges the case unless another is asked for: see [`Run::headline`].
-    pub fn headline(&self) -> Option<Summary> {
-        if self.case.state == State::Cold { self.pass_ns } else { self.p50_ns }
-    }
-}
-
 /// One summary for each case, build and file; by dataset, state and then the rest of the id.
 pub fn summarize<'a>(inputs: &[Input<'a>]) -> Vec<CaseSummary<'a>> {
     let mut groups: BTreeMap<_, Vec<&'a Run>> = BTreeMap::new();
@@ -98,6 +93,7 @@ fn reduce<'a>(input: usize, build: &'a str, case: &'a Case, runs: &[&'a Run]) ->
         ok: ok.len(),
         failures: failures(runs),
         flags,
+        headline: center(&ok, Run::headline),
         open_ns: center(&ok, |run| run.open.map(|open| open.ns as f64)),
         pass_ns: center(&ok, whole_pass),
         pass_rate: center(&ok, pass_rate),

@@ -1,8 +1,7 @@
 //! Where the spread of nested measurements comes from: Kalibera and Jones, "Rigorous benchmarking in reasonable time"
 //! (ISMM 2013), §6 and §9.
 
-use super::distribution::t_reach;
-use super::{CONFIDENCE, mean_and_variance};
+use super::mean_and_variance;
 
 /// Levels of a balanced experiment, the innermost first: level 1 are values, level 2 groups of them (runs), and so on.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,12 +54,6 @@ impl Levels {
             (true, false) => f64::INFINITY,
             (true, true) => (dearer / cost * this / next).sqrt(),
         })
-    }
-
-    /// Half width of the 95 % interval of the mean: t(.975, rₙ − 1)·√(Sₙ²/rₙ). Only the top level has independent values.
-    pub fn half_width(&self) -> Option<f64> {
-        let (&count, &square) = (self.counts.last()?, self.mean_squares.last()?);
-        Some(t_reach(CONFIDENCE, count as f64 - 1.0)? * (square / count as f64).sqrt())
     }
 }
 

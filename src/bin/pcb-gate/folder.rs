@@ -33,7 +33,7 @@ impl Folder {
     }
 
     /// The file of a night.
-    pub fn night(&self, name: &str) -> PathBuf {
+    fn night(&self, name: &str) -> PathBuf {
         self.0.join(format!("{name}.json"))
     }
 

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use folder::Folder;
-use pcb::cli::gate::{Args, Command, Format};
+use pcb::cli::compare::Format;
+use pcb::cli::gate::{Args, Command};
 use pcb::cli::{self, exit};
 use pcb::compare::{self, Comparison, Inputs};
 use pcb::gate::{self, Event, GateVerdict, History, Kind, Night, NightError, Report, Settings};
@@ -87,7 +88,7 @@ fn judge(args: &Args, new: &Path, history: &Path) -> Result<u8, Failure> {
 fn second_measurement(
     args: &Args,
     folder: &Folder,
-    file: &FileView,
+    tonight: &FileView,
     first: &Report,
 ) -> Result<Option<Comparison>, Failure> {
     let path = match &args.confirmation {
@@ -101,7 +102,7 @@ fn second_measurement(
             suspects.len(),
             args.repeats
         ));
-        confirm::measure(&file.header, &suspects, &args.worker, args.repeats, &path)?;
+        confirm::measure(&tonight.header, &suspects, &args.worker, args.repeats, &path)?;
     }
     if !path.is_file() && args.confirmation.is_none() {
         return Ok(None);
@@ -114,6 +115,12 @@ fn second_measurement(
         let builds = builds.join(", ");
         return Err(usage(anyhow::anyhow!(
             "{name}: a second measurement has the builds base and new in this order, not {builds}"
+        )));
+    }
+    let other = |(name, digest): (&String, &String)| tonight.header.datasets.get(name) != Some(digest);
+    if file.header.datasets.iter().any(other) {
+        return Err(usage(anyhow::anyhow!(
+            "{name}: a second measurement of other data than tonight's (digests differ)"
         )));
     }
     folder.keep_confirmation(&first.night, &path)?;
